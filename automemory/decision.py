@@ -1,0 +1,202 @@
+"""What is asked of a decider, turn by turn, and what it answers.
+
+Everything a decider sees is a bounded copy: its size does not depend on the length of the event, of the day or of a
+message. `EventView.with_turn` is the only way a view grows, so a view read back from a note equals the one that
+grew turn by turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from automemory.turn import Step
+
+Granularity = Literal["coarse", "default", "fine"]
+By = Literal["local", "llm", "fallback", "host", "cap", "first"]
+
+RECENT_TURNS = 8
+USER_CHARS, REPLY_CHARS, ACTION_CHARS, MAX_ACTIONS = 1600, 800, 240, 12
+
+
+def cut_middle(text: str, limit: int, mark: str = " … ") -> str:
+    """Head and tail of a text that is longer than `limit` characters."""
+    if len(text) <= limit:
+        return text
+    head = (limit - len(mark)) * 2 // 3
+    return text[:head] + mark + text[len(text) - (limit - len(mark) - head) :]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A bounded view of one turn.
+
+    Attributes:
+        user: What the person said, head and tail.
+        reply: What the agent said last, head and tail.
+        actions: One line for each of the last tool calls: the tool's name and the head of its arguments.
+        at: When the turn happened, with zone.
+        patch: One or two sentences on what the turn added; empty before it is decided.
+    """
+
+    user: str
+    reply: str
+    actions: tuple[str, ...] = ()
+    at: datetime | None = None
+    patch: str = ""
+
+    @classmethod
+    def of(cls, steps: list[Step], at: datetime | None = None, patch: str = "") -> Exchange:
+        said = "\n\n".join(s.text for s in steps if s.role not in {"assistant", "tool"} and s.text)
+        replies = [s.text for s in steps if s.role == "assistant" and s.text.strip()]
+        tools = [s for s in steps if s.role == "tool"]
+        return cls(
+            cut_middle(said, USER_CHARS),
+            cut_middle(replies[-1] if replies else "", REPLY_CHARS),
+            tuple(
+                cut_middle(f"{s.tool} {s.arguments or ''}".strip(), ACTION_CHARS)
+                for s in tools[-MAX_ACTIONS:]
+            ),
+            at,
+            patch,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EventView:
+    """The active event as a decider sees it.
+
+    Attributes:
+        slug, title, description: As in the note.
+        opening: Its first turn.
+        recent: Its last turns, oldest first, at most `RECENT_TURNS`; the opening is among them while the event is short.
+        turns: How many turns it has.
+        chars: How many characters its note has.
+    """
+
+    slug: str
+    title: str
+    description: str
+    opening: Exchange
+    recent: tuple[Exchange, ...]
+    turns: int
+    chars: int
+
+    def with_turn(self, turn: Exchange, chars: int) -> EventView:
+        return replace(
+            self, recent=(*self.recent, turn)[-RECENT_TURNS:], turns=self.turns + 1, chars=self.chars + chars
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RecentEvent:
+    """A closed event of the same agent that a turn may go back to.
+
+    Attributes:
+        path: Vault path of its note.
+        slug, title, description: As in the note.
+        date: Its day, `YYYY-MM-DD`.
+        active: Whether its task is still open (`status: active`).
+    """
+
+    path: str
+    slug: str
+    title: str
+    description: str
+    date: str
+    active: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NotifyCandidate:
+    """A resource that may be worth the agent's attention: its vault path, title, and why it is offered."""
+
+    path: str
+    title: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionContext:
+    """All a decider knows of a turn."""
+
+    turn: Exchange
+    active: EventView | None = None
+    recent: tuple[RecentEvent, ...] = ()
+    notify: tuple[NotifyCandidate, ...] = ()
+    granularity: Granularity = "default"
+
+
+class BoundaryDecision(BaseModel):
+    """The answer to "does this turn go on with the active event?", as on the wire.
+
+    Nulls and words for nothing become empty text, so that none of them ever names a folder.
+    """
+
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True, extra="ignore", frozen=True)
+
+    continue_: bool = Field(alias="continue")
+    new_event_slug: str = ""
+    summary_patch: str = ""
+
+    @field_validator("new_event_slug", "summary_patch", mode="before")
+    @classmethod
+    def _nothing_is_empty(cls, value: Any) -> Any:
+        if value is None or (
+            isinstance(value, str)
+            and value.strip().lower() in {"", "null", "none", "n/a", "nil", "undefined"}
+        ):
+            return ""
+        return value.strip() if isinstance(value, str) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A decision and how it came about.
+
+    Attributes:
+        decision: The decision itself.
+        by: Who decided: `local`, `llm`, `fallback`, `host` (the caller), `cap` (a safety cap) or `first` (no event was
+            active, nothing was to decide).
+        p: Probability of a boundary, 0 to 1, where the decider gives one.
+        title: A title for the new event, where the decider has one; otherwise the slug in words.
+        calls, prompt_tokens, completion_tokens: What the decision cost.
+        ms: Milliseconds it took.
+        error: Why a decider failed, where `by` is `fallback`.
+    """
+
+    decision: BoundaryDecision
+    by: By
+    p: float | None = None
+    title: str = ""
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    ms: float = 0.0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EventSummary:
+    """An event's final summary: its text, perhaps a better title, and whether its task is explicitly done."""
+
+    description: str
+    title: str = ""
+    completed: bool = False
+    by: Literal["model", "extract"] = "extract"
+    calls: int = 0
+
+
+class Decider(Protocol):
+    """Decides turn by turn. Raises `DecisionError` if it cannot."""
+
+    async def decide(self, context: DecisionContext) -> Verdict: ...
+
+
+class Summarizer(Protocol):
+    """Sums up an event that ends, from its own turns (oldest first). Raises `DecisionError` if it cannot."""
+
+    async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary: ...

@@ -1,0 +1,50 @@
+"""What can go wrong, as one tree.
+
+    AutoMemoryError
+    ├── VaultError            the vault or a file in it
+    │   ├── PathEscape        a path that would leave the vault
+    │   ├── Conflict          the vault changed under a plan
+    │   ├── Busy              the vault's lock was not to be had in time
+    │   └── Unwritable        full, read-only or damaged storage
+    ├── DecisionError         a decider gave no usable answer
+    ├── ImportFailed          a saved conversation could not be read
+    └── ConfigError           an argument or a setting is wrong
+
+Every message names the value and says what to do.
+"""
+
+
+class AutoMemoryError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class VaultError(AutoMemoryError):
+    """The vault, or a file in it, is not as it has to be."""
+
+
+class PathEscape(VaultError):
+    """A path leads out of the vault."""
+
+
+class Conflict(VaultError):
+    """The vault changed since the plan was made."""
+
+
+class Busy(VaultError):
+    """Another writer held the vault's lock for too long."""
+
+
+class Unwritable(VaultError):
+    """The vault cannot be written: full, read-only or failing storage."""
+
+
+class DecisionError(AutoMemoryError):
+    """A decider failed, ran out of time or answered with something unusable."""
+
+
+class ImportFailed(AutoMemoryError):
+    """A saved conversation could not be read."""
+
+
+class ConfigError(AutoMemoryError, ValueError):
+    """An argument or a setting is wrong."""
