@@ -1,0 +1,54 @@
+"""Cuts an agent's conversation into events, turn by turn, and keeps them as a Markdown vault.
+
+Names are loaded when first used, so that `import automemory` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from automemory._version import __version__
+
+if TYPE_CHECKING:
+    from automemory.decision import BoundaryDecision, NotifyCandidate, Verdict
+    from automemory.errors import AutoMemoryError
+    from automemory.memory import AutoMemory
+    from automemory.result import TurnResult
+    from automemory.turn import Message, Turn
+    from automemory.vault.reader import Reader
+
+__all__ = [
+    "AutoMemory",
+    "AutoMemoryError",
+    "BoundaryDecision",
+    "Message",
+    "NotifyCandidate",
+    "Reader",
+    "Turn",
+    "TurnResult",
+    "Verdict",
+    "__version__",
+]
+
+_HOMES = {
+    "AutoMemory": "memory",
+    "AutoMemoryError": "errors",
+    "BoundaryDecision": "decision",
+    "Message": "turn",
+    "NotifyCandidate": "decision",
+    "Reader": "vault.reader",
+    "Turn": "turn",
+    "TurnResult": "result",
+    "Verdict": "decision",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"automemory.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

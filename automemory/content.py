@@ -36,7 +36,7 @@ class Parts:
 
 
 def clean(text: str) -> str:
-    """Text that can be written: line ends as `\\n`, no NUL, no lone surrogate, no inline base64."""
+    """Text that can be written: line ends as newlines, no NUL, no lone surrogate, no inline base64."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = _UNWRITABLE.sub("\ufffd", text)

@@ -1,22 +1,23 @@
 """What is asked of a decider, turn by turn, and what it answers.
 
-Everything a decider sees is a bounded copy: its size does not depend on the length of the event, of the day or of a
-message. `EventView.with_turn` is the only way a view grows, so a view read back from a note equals the one that
-grew turn by turn.
+Everything a decider sees is a bounded copy: its size does not depend on the length of the event, of the day
+or of a message. `EventView.with_turn` is the only way a view grows, so a view read back from a note equals
+the one that grew turn by turn.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from automemory.turn import Step
 
 Granularity = Literal["coarse", "default", "fine"]
-By = Literal["local", "llm", "fallback", "host", "cap", "first"]
+By = Literal["local", "llm", "fallback", "host", "placed"]
 
 RECENT_TURNS = 8
 USER_CHARS, REPLY_CHARS, ACTION_CHARS, MAX_ACTIONS = 1600, 800, 240, 12
@@ -49,7 +50,7 @@ class Exchange:
     patch: str = ""
 
     @classmethod
-    def of(cls, steps: list[Step], at: datetime | None = None, patch: str = "") -> Exchange:
+    def of(cls, steps: Sequence[Step], at: datetime | None = None, patch: str = "") -> Exchange:
         said = "\n\n".join(s.text for s in steps if s.role not in {"assistant", "tool"} and s.text)
         replies = [s.text for s in steps if s.role == "assistant" and s.text.strip()]
         tools = [s for s in steps if s.role == "tool"]
@@ -72,7 +73,8 @@ class EventView:
     Attributes:
         slug, title, description: As in the note.
         opening: Its first turn.
-        recent: Its last turns, oldest first, at most `RECENT_TURNS`; the opening is among them while the event is short.
+        recent: Its last turns, oldest first, at most `RECENT_TURNS`; the opening is among them while the
+            event is short.
         turns: How many turns it has.
         chars: How many characters its note has.
     """
@@ -159,8 +161,9 @@ class Verdict:
 
     Attributes:
         decision: The decision itself.
-        by: Who decided: `local`, `llm`, `fallback`, `host` (the caller), `cap` (a safety cap) or `first` (no event was
-            active, nothing was to decide).
+        by: Who decided: `local`, `llm`, `fallback` (stood in for a decider that failed), `host` (the caller)
+            or `placed` (nothing was to decide: the place followed from the turn's time, or from its first
+            part).
         p: Probability of a boundary, 0 to 1, where the decider gives one.
         title: A title for the new event, where the decider has one; otherwise the slug in words.
         calls, prompt_tokens, completion_tokens: What the decision cost.
@@ -196,6 +199,7 @@ class Decider(Protocol):
     async def decide(self, context: DecisionContext) -> Verdict: ...
 
 
+@runtime_checkable
 class Summarizer(Protocol):
     """Sums up an event that ends, from its own turns (oldest first). Raises `DecisionError` if it cannot."""
 

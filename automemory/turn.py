@@ -19,9 +19,9 @@ from automemory.errors import ConfigError
 
 ROLES = {
     "user": "user", "human": "user", "humanmessagechunk": "user",
-    "assistant": "assistant", "ai": "assistant", "aimessagechunk": "assistant", "gpt": "assistant", "model": "assistant",
-    "bot": "assistant", "chatgpt": "assistant", "bing": "assistant", "bard": "assistant", "claude": "assistant",
-    "function_call": "assistant",
+    "assistant": "assistant", "ai": "assistant", "aimessagechunk": "assistant", "gpt": "assistant",
+    "model": "assistant", "bot": "assistant", "chatgpt": "assistant", "bing": "assistant",
+    "bard": "assistant", "claude": "assistant", "function_call": "assistant",
     "tool": "tool", "toolmessagechunk": "tool", "function": "tool", "functionmessagechunk": "tool",
     "observation": "tool", "function_response": "tool",
     "system": "system", "systemmessagechunk": "system", "developer": "system",
@@ -32,7 +32,7 @@ _EARLIEST, _LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzin
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call of a tool: its name, its arguments as text (JSON where they are structured) and the call's id."""
+    """One call of a tool: its name, its arguments as text (JSON where structured) and the call's id."""
 
     name: str
     arguments: str = ""
@@ -88,8 +88,10 @@ class Turn:
     """One agent turn.
 
     Attributes:
-        messages: In the order they happened; instructions (system and developer messages) are not part of a turn.
-        complete: False while the agent is still at it; such a turn is kept as a draft until it is completed or superseded.
+        messages: In the order they happened; instructions (system and developer messages) are not part of a
+            turn.
+        complete: False while the agent is still at it; such a turn is kept as a draft until it is completed
+            or superseded.
     """
 
     messages: tuple[Message, ...]
@@ -166,7 +168,7 @@ def split_turns(messages: Sequence[Message]) -> list[Turn]:
 
 def steps(messages: Sequence[Message], start: int = 0) -> list[Step]:
     """The messages from `start` on as steps, each tool result joined by id to the call it answers."""
-    calls = {call.id: call for message in messages for call in message.tool_calls if call.id}
+    calls: dict[str | None, ToolCall] = {c.id: c for m in messages for c in m.tool_calls if c.id}
     shown = {call.id for message in messages[start:] for call in message.tool_calls if call.id}
     results = {m.tool_call_id: m for m in messages[start:] if m.role == "tool" and m.tool_call_id}
     found: list[Step] = []
@@ -208,7 +210,7 @@ def turn_id(stream: str, first: Message, seen: int = 0) -> str:
 
 
 def parse_time(value: Any) -> datetime | None:
-    """A time from ISO 8601 text or from seconds, milli-, micro- or nanoseconds since 1970; None if it makes no sense.
+    """A time from ISO 8601 text, or from seconds (or smaller units) since 1970; None if it makes no sense.
 
     Times outside the years 2000 to 2099 are taken for missing: they come from zeroed or mis-scaled fields.
     """
@@ -259,8 +261,6 @@ def _read_message(item: Any) -> list[Message]:
             f"{_short(item)} has no role: give a dict with 'role' and 'content', or a LangChain message"
         )
     role = ROLES.get(label.strip().lower(), clean(label.strip())[:40])
-    if role == "chat" and isinstance(data.get("role"), str):
-        role = ROLES.get(data["role"].lower(), data["role"])
     parts = read_content(data.get("content"))
     kwargs = data.get("additional_kwargs")
     extra = kwargs if isinstance(kwargs, Mapping) else {}
@@ -324,7 +324,7 @@ def _calls(data: Mapping[str, Any], extra: Mapping[str, Any], parts: Parts) -> t
         if not isinstance(raw, Mapping):
             continue
         inner = raw.get("function")
-        call = inner if isinstance(inner, Mapping) else raw
+        call: Mapping[str, Any] = inner if isinstance(inner, Mapping) else raw
         name, call_id = _text_or_none(call.get("name")), _text_or_none(raw.get("id"))
         if name and (call_id is None or call_id not in known):
             found.append(ToolCall(name, _arguments(call.get("args", call.get("arguments"))), call_id))
@@ -361,3 +361,27 @@ def _hash(*parts: str) -> str:
 def _short(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "…"
+
+
+def align(history: Sequence[str], recorded: Sequence[str]) -> int:
+    """How many of a history's turns are recorded: up to the longest run that `recorded` ends with.
+
+    Args:
+        history: Fingerprints of the history's turns, oldest first.
+        recorded: Fingerprints of the turns recorded so far, oldest first.
+    """
+    backwards = [*reversed(recorded), None, *reversed(history)]
+    runs = [0] * len(
+        backwards
+    )  # Z function: length of the common prefix of `backwards` and each of its suffixes
+    left = right = 0
+    for i in range(1, len(backwards)):
+        if i < right:
+            runs[i] = min(right - i, runs[i - left])
+        while i + runs[i] < len(backwards) and backwards[runs[i]] == backwards[i + runs[i]]:
+            runs[i] += 1
+        if i + runs[i] > right:
+            left, right = i, i + runs[i]
+    ends = [(runs[len(recorded) + 1 + i], len(history) - i) for i in range(len(history))]
+    length, end = max(ends, key=lambda pair: (pair[0], -pair[1]), default=(0, 0))
+    return end if length else 0

@@ -1,0 +1,80 @@
+"""The library's own event loop, on a daemon thread, one a process.
+
+Sync and async callers, from any thread and inside any running loop, hand their work over to it; so nothing
+here ever blocks a caller's loop or belongs to one. After a fork the child starts its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from concurrent.futures import wait as wait_for
+from typing import Any, TypeVar
+
+from automemory.errors import ConfigError
+
+T = TypeVar("T")
+EXIT_WAIT_S = 30.0
+
+
+class Worker:
+    """Runs coroutines on the private loop."""
+
+    def __init__(self) -> None:
+        self._mutex = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._under_way: set[Future[Any]] = set()
+        os.register_at_fork(after_in_child=self._forget) if hasattr(os, "register_at_fork") else None
+        # The pool threads that our work uses are shut down before `atexit` runs; what is under way has to
+        # end before that.
+        getattr(threading, "_register_atexit", atexit.register)(self.drain)
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start `work` on the loop."""
+        future = asyncio.run_coroutine_threadsafe(work, self._running())
+        self._under_way.add(future)
+        future.add_done_callback(self._under_way.discard)
+        return future
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run `work` and wait for it.
+
+        Raises:
+            ConfigError: on the loop's own thread, where waiting would never end.
+        """
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise ConfigError(
+                "a sync call from inside a decider or summarizer would wait for itself: use the async form"
+            )
+        return self.submit(work).result()
+
+    async def arun(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run `work` and await it; if the caller is cancelled, the work goes on."""
+        return await asyncio.shield(asyncio.wrap_future(self.submit(work)))
+
+    def drain(self, timeout_s: float = EXIT_WAIT_S) -> None:
+        """Wait for what is under way."""
+        if self._under_way:
+            wait_for(list(self._under_way), timeout_s)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._mutex:
+            if self._loop is None or self._thread is None or not self._thread.is_alive():
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._loop.run_forever, name="automemory", daemon=True)
+                self._thread.start()
+            return self._loop
+
+    def _forget(self) -> None:
+        self._mutex = threading.Lock()
+        self._loop = self._thread = None
+        self._under_way = set()
+
+
+worker = Worker()

@@ -1,0 +1,104 @@
+"""The learned boundary score: linear heads over vectors, boosted trees over features, a calibration; numpy only."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from automemory.deciders.features import Row
+from automemory.decision import Granularity
+
+WEIGHTS = Path(__file__).with_name("boundary.npz")
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """Boosted trees as arrays, one row a tree; a leaf points to itself."""
+
+    feature: npt.NDArray[np.int16]
+    threshold: npt.NDArray[np.float32]
+    left: npt.NDArray[np.int16]
+    right: npt.NDArray[np.int16]
+    value: npt.NDArray[np.float32]
+    depth: int
+    baseline: float
+
+    def score(self, row: Row) -> float:
+        """The log odds of a row of features."""
+        trees = np.arange(len(self.feature))
+        node = np.zeros(len(self.feature), dtype=np.int16)
+        for _ in range(self.depth):
+            goes_left = row[self.feature[trees, node]] <= self.threshold[trees, node]
+            node = np.where(goes_left, self.left[trees, node], self.right[trees, node])
+        return self.baseline + float(self.value[trees, node].sum(dtype=np.float64))
+
+
+@dataclass(frozen=True, slots=True)
+class Scorer:
+    """p(boundary) of a turn.
+
+    Attributes:
+        heads: Linear heads over `features.probe`, one a row, trained on different kinds of conversation.
+        trees: Over the named features and, last, the heads' answers.
+        names: The features' names, in order.
+        calibration: Slope and offset of the log odds for default and for fine granularity.
+        thresholds: From which probability on a turn is cut, for each granularity.
+        about: How the weights came about.
+    """
+
+    heads: npt.NDArray[np.float32]
+    trees: Trees
+    names: tuple[str, ...]
+    calibration: tuple[tuple[float, float], tuple[float, float]]
+    thresholds: Mapping[Granularity, float]
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def probability(self, named: Mapping[str, float], probe: Row) -> float:
+        """The calibrated probability, rounded to 4 places.
+
+        Raises:
+            KeyError: if a feature is missing.
+        """
+        fine = int(named["fine"])
+        row = np.array([*(named[name] for name in self.names), *(self.heads @ probe)], dtype=np.float32)
+        slope, offset = self.calibration[fine]
+        return round(1 / (1 + math.exp(-(slope * self.trees.score(row) + offset))), 4)
+
+
+@lru_cache(maxsize=1)
+def shipped() -> Scorer:
+    """The scorer that comes with the package."""
+    return load(WEIGHTS)
+
+
+def load(path: Path) -> Scorer:
+    with np.load(path, allow_pickle=False) as data:
+        meta = json.loads(str(data["meta"]))
+        arrays = {name: data[name] for name in ("feature", "threshold", "left", "right", "value")}
+        heads = data["heads"].astype(np.float32)
+    trees = Trees(**arrays, depth=meta["depth"], baseline=meta["baseline"])
+    (default, fine) = (tuple(pair) for pair in meta["calibration"])
+    return Scorer(heads, trees, tuple(meta["names"]), (default, fine), meta["thresholds"], meta["about"])
+
+
+def save(scorer: Scorer, path: Path) -> None:
+    meta = {
+        "depth": scorer.trees.depth,
+        "baseline": scorer.trees.baseline,
+        "names": scorer.names,
+        "calibration": scorer.calibration,
+        "thresholds": dict(scorer.thresholds),
+        "about": dict(scorer.about),
+    }
+    arrays = {name: getattr(scorer.trees, name) for name in ("feature", "threshold", "left", "right", "value")}
+    np.savez_compressed(
+        path, **arrays, heads=scorer.heads.astype(np.float16), meta=np.array(json.dumps(meta, sort_keys=True))
+    )

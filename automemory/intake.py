@@ -1,0 +1,119 @@
+"""What a turn goes through before it is stored: exclusion, redaction, bounds, its time and its id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from zoneinfo import ZoneInfo
+
+from pydantic import TypeAdapter
+
+from automemory.decision import NotifyCandidate
+from automemory.turn import Message, Turn
+
+Redactor = Callable[[str], str]
+_MARGIN = 4096  # no secret is longer; what lies this close to a cut is not kept
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A turn as it is stored until it is filed.
+
+    Attributes:
+        turn: Redacted and bounded.
+        thread: The thread it belongs to.
+        at: Its time, in the vault's zone, to the second.
+        event: What the caller said of its event: `new`, a slug, or None.
+        notify: Resources offered with it.
+    """
+
+    turn: Turn
+    thread: str
+    at: datetime
+    event: str | None = None
+    notify: tuple[NotifyCandidate, ...] = ()
+
+    def dump(self) -> str:
+        return _adapter().dump_json(self).decode()
+
+    @classmethod
+    def load(cls, payload: str) -> Accepted:
+        return _adapter().validate_json(payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """How turns are taken in.
+
+    Attributes:
+        redact: Masks secrets in a text.
+        exclude: Messages it is true of are left out.
+        exclude_tools: Calls of these tools, and their results, are left out.
+        max_message_chars, max_tool_chars: Longer texts lose their middle.
+    """
+
+    redact: Redactor
+    exclude: Callable[[Message], bool]
+    exclude_tools: frozenset[str]
+    max_message_chars: int
+    max_tool_chars: int
+
+    def take(self, turn: Turn) -> Turn:
+        """The turn as it may be recorded; without messages if all of it is excluded."""
+        hidden = {c.id for m in turn.messages for c in m.tool_calls if c.id and c.name in self.exclude_tools}
+        kept = []
+        for message in turn.messages:
+            result_of_hidden = message.role == "tool" and (
+                message.name in self.exclude_tools or message.tool_call_id in hidden
+            )
+            calls = tuple(c for c in message.tool_calls if c.name not in self.exclude_tools)
+            emptied = message.tool_calls and not calls and not message.text
+            if not (result_of_hidden or emptied or self.exclude(message)):
+                kept.append(self._message(replace(message, tool_calls=calls)))
+        return replace(turn, messages=tuple(kept))
+
+    def first(self, turn: Turn) -> Message:
+        """The turn's first message as it would be recorded; what the turn is known by."""
+        return self._message(turn.messages[0])
+
+    def text(self, text: str, limit: int) -> str:
+        """A text, redacted and at most about `limit` characters long."""
+        if len(text) <= limit + _MARGIN:
+            clear = self.redact(text)
+            return clear if len(clear) <= limit else _cut(clear, clear, limit, len(clear))
+        head, tail = self.redact(text[: limit + _MARGIN]), self.redact(text[-(limit + _MARGIN) :])
+        return _cut(head[: max(0, len(head) - _MARGIN)], tail[_MARGIN:], limit, len(text))
+
+    def _message(self, message: Message) -> Message:
+        tool = message.role == "tool"
+        calls = tuple(
+            replace(c, name=self.text(c.name, 200), arguments=self.text(c.arguments, self.max_tool_chars))
+            for c in message.tool_calls
+        )
+        return replace(
+            message,
+            role=self.text(message.role, 200),
+            text=self.text(message.text, self.max_tool_chars if tool else self.max_message_chars),
+            name=self.text(message.name, 200) if message.name else message.name,
+            tool_calls=calls,
+        )
+
+
+def local_time(at: datetime, zone: ZoneInfo | None) -> datetime:
+    """A time in the vault's zone (None: the host's), to the second; one without a zone is meant there."""
+    if zone is None:
+        return at.astimezone().replace(microsecond=0)
+    local = at.astimezone(zone) if at.tzinfo else at.replace(tzinfo=zone)
+    return local.replace(microsecond=0)
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> TypeAdapter[Accepted]:
+    return TypeAdapter(Accepted)
+
+
+def _cut(head: str, tail: str, limit: int, length: int) -> str:
+    first, last = head[: limit * 2 // 3], tail[max(0, len(tail) - limit // 3) :]
+    return f"{first}\n(… {length - len(first) - len(last)} characters left out …)\n{last}"

@@ -1,0 +1,179 @@
+"""Finds where a turn stands: its stream's active event, and what it may go back to. Only reads."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date as Date
+from datetime import timedelta
+from typing import Literal
+
+from automemory.decision import EventView, Exchange
+from automemory.errors import PathEscape, VaultError
+from automemory.intake import Accepted
+from automemory.planning import Limits, Located, Place, Target
+from automemory.turn import steps
+from automemory.vault import frontmatter, note
+from automemory.vault.catalog import head_of
+from automemory.vault.disk import Signature
+from automemory.vault.edits import Closing, Edit, SetFields
+from automemory.vault.event import EventHead, exchange, view
+from automemory.vault.layout import event_path, fold, folder_name, parse_link
+from automemory.vault.quoting import live_links, read_inline
+from automemory.vault.store import Store
+
+RECENT = 10
+_STREAMS = 1000
+_LINKS = 50
+
+
+class Locator:
+    """Reads the vault for the turn graph.
+
+    Args:
+        store: The vault.
+        agent: The agent's id, or empty.
+        limits: How far back to look.
+        scope: Whose events a turn may go back to: the agent's, or its own stream's only.
+    """
+
+    def __init__(self, store: Store, agent: str, limits: Limits, scope: Literal["agent", "stream"]) -> None:
+        self._store = store
+        self._agent = agent
+        self._limits = limits
+        self._scope = scope
+        self._views: OrderedDict[str, tuple[str, Signature, EventView]] = OrderedDict()
+
+    def locate(self, stream: str, accepted: Accepted) -> Located:
+        """Where a turn finds its stream; see `Located`."""
+        day = accepted.at.date()
+        since = self._since(day)
+        catalog = self._store.catalog
+        self._store.committer.recover()
+        catalog.refresh(str(day - timedelta(days=back)) for back in range(self._limits.window_days + 1))
+        version = self._store.state.version(stream)
+        opened = catalog.open_events(stream, since)
+        earlier = bool(opened) and opened[0].date > str(day)
+        head = catalog.last_of_day(stream, str(day)) if earlier else opened[0] if opened else None
+        recent = self._recent(stream, str(day), since, bool(accepted.event))
+        shown = tuple(
+            r for r in recent if r.path not in {o.path for o in opened} | {head.path if head else ""}
+        )
+        return Located(
+            date=str(day),
+            version=version,
+            active=self._active(stream, head) if head else None,
+            earlier=earlier,
+            strays=() if earlier else tuple(opened[1:]),
+            recent=shown if accepted.event else shown[:RECENT],
+            links=self.links(accepted, shown),
+            gone=self._gone(stream),
+        )
+
+    def place(self, path: str, after: Sequence[Edit] = ()) -> Place | None:
+        """Where a block is appended to a note once its fields are set as in `after`; None if it is gone."""
+        signature = self._store.disk.signature(path)
+        row = self._store.catalog.refresh_note(path) if signature else None
+        if signature is None or row is None:
+            return None
+        tail = self._store.disk.tail(path)
+        lead = note.gap(tail) if note.ends_whole(tail) else note.lead(self._store.disk.read(path) or b"")
+        size = signature.size + sum(self._growth(edit) for edit in after)
+        return Place(head_of(row), None, signature, size, lead, note.newline_of(tail))
+
+    def exchanges(self, path: str) -> list[Exchange]:
+        """An event's own turns, oldest first."""
+        event = self._store.catalog.event(path)
+        return [exchange(turn) for turn in event.turns] if event else []
+
+    def open_places(self, stream: str) -> tuple[int, list[Place]]:
+        """The stream's commit counter and all its open events, the active one first."""
+        self._store.committer.recover()
+        version = self._store.state.version(stream)
+        heads = self._store.catalog.open_events(stream, "")
+        return version, [place for head in heads if (place := self._active(stream, head))]
+
+    def beside(self, goal: Target, day: str) -> tuple[Target, Callable[[str], bool], str]:
+        """What a new event has to know of others: names in use, and what it continues or stands beside."""
+        names = {fold(name) for name in self._store.disk.entries(f"daily/{day}")}
+        folder = folder_name(goal.slug, self._agent)
+        body = ""
+        if goal.source is not None:
+            event = self._store.catalog.event(goal.source.path)
+            body = event.body if event else ""
+        elif fold(folder) in names:
+            row = self._store.catalog.refresh_note(event_path(day, folder))
+            if row and row.stream and row.agent == self._agent:
+                goal = replace(goal, source=head_of(row))
+        return goal, lambda name: fold(name) in names, body
+
+    def links(self, accepted: Accepted, shown: Sequence[EventHead]) -> frozenset[str]:
+        """The link targets, as they are written, that may be live in what this turn adds."""
+        offered = [head.path for head in shown] + [candidate.path for candidate in accepted.notify]
+        known = {form for path in offered for form in (path, path.removesuffix(".md"))}
+        written = live_links(steps(accepted.turn.messages), lambda target: True)[:_LINKS]
+        return frozenset(known | {target for target in written if self._exists(target)})
+
+    def remember(self, stream: str, path: str, seen: EventView | None) -> None:
+        """Keep an event's view for the stream's next turn; None forgets it."""
+        row = self._store.state.note(path)
+        self._views.pop(stream, None)
+        if seen is not None and row is not None:
+            self._views[stream] = (path, Signature(row.size, row.mtime, row.inode), seen)
+        while len(self._views) > _STREAMS:
+            self._views.popitem(last=False)
+
+    def active_paths(self) -> dict[str, str]:
+        return {stream: path for stream, (path, _, _) in self._views.items()}
+
+    @staticmethod
+    def as_read(patch: str) -> str:
+        """A patch as it will be read back from the note."""
+        return read_inline(patch)
+
+    def _active(self, stream: str, head: EventHead) -> Place | None:
+        place = self.place(head.path)
+        if place is None:
+            return None
+        path, signature, seen = self._views.get(stream, ("", None, None))
+        if path != head.path or signature != place.signature or seen is None:
+            event = self._store.catalog.event(head.path)
+            seen = view(event) if event else None
+        return replace(
+            place, view=seen or EventView(head.slug, head.title, head.description, Exchange("", ""), (), 0, 0)
+        )
+
+    def _recent(self, stream: str, day: str, since: str, all_of_them: bool) -> list[EventHead]:
+        key = stream if self._scope == "stream" else self._agent
+        limit = 10_000 if all_of_them else RECENT + 4
+        return self._store.catalog.recent(self._scope, key, since, day, limit)
+
+    def _since(self, day: Date) -> str:
+        return str(day - timedelta(days=self._limits.window_days))
+
+    def _gone(self, stream: str) -> Closing | None:
+        path, _, seen = self._views.get(stream, ("", None, None))
+        if not path or seen is None or self._store.disk.signature(path) is not None:
+            return None
+        del self._views[stream]
+        return Closing(path, "", seen.description)
+
+    def _growth(self, edit: Edit) -> int:
+        """By how many bytes setting a note's fields will change its length."""
+        if not isinstance(edit, SetFields):
+            return 0
+        text = (self._store.disk.read(edit.path) or b"").decode("utf-8", "surrogateescape")
+        try:
+            changed = frontmatter.edit(text, edit.fields)
+        except VaultError:
+            return 0
+        return len(changed.encode("utf-8", "surrogateescape")) - len(text.encode("utf-8", "surrogateescape"))
+
+    def _exists(self, target: str) -> bool:
+        path = parse_link(target) or target
+        forms = (path,) if path.endswith(".md") else (path, f"{path}.md")
+        try:
+            return any(self._store.disk.signature(form) is not None for form in forms)
+        except PathEscape:
+            return False

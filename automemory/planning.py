@@ -1,0 +1,294 @@
+"""From a verdict to edits: which event a turn belongs to, and what has to be written. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from automemory.decision import EventSummary, EventView, Exchange, RecentEvent, Verdict
+from automemory.intake import Accepted
+from automemory.turn import Step
+from automemory.vault.disk import Signature
+from automemory.vault.edits import Closing, Create, Edit, SetFields, UpdateIndex
+from automemory.vault.event import EventHead, RecordedTurn
+from automemory.vault.layout import (
+    day_index_path,
+    event_path,
+    fallback_slug,
+    fold,
+    folder_name,
+    link,
+    numbered,
+    slug_from_words,
+    slugify,
+)
+from automemory.vault.note import new_note, section, turn_block
+from automemory.vault.quoting import inline, live_links
+
+Route = Literal["continue", "switch", "day-end", "cap", "open", "extend"]
+TRIVIAL_CHARS = 600
+TITLE_CHARS, DESCRIPTION_CHARS = 120, 600
+_WIKILINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]]*)\]\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A note that turns can be appended to, as it was found.
+
+    Attributes:
+        head: What its frontmatter says.
+        view: What a decider may see of it; None where no decision is needed.
+        signature: The file it was read from.
+        size: How long it will be, in bytes, when the block is appended.
+        lead: What has to come before an appended block.
+        newline: The note's line ends.
+    """
+
+    head: EventHead
+    view: EventView | None
+    signature: Signature
+    size: int
+    lead: str
+    newline: str
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Where a turn finds its stream.
+
+    Attributes:
+        date: The turn's day.
+        version: The stream's commit counter.
+        active: The active event; for a turn of an earlier day, the last event of that day.
+        earlier: Whether the turn is of a day before the active event's.
+        strays: Further open events of the stream, to be closed.
+        recent: Events the turn may go back to, newest first.
+        links: Targets that the turn links to and that exist in the vault.
+        gone: The event that was active until its note disappeared.
+        extends: Whether `active` is the note that holds the first part of this very turn.
+    """
+
+    date: str
+    version: int
+    active: Place | None = None
+    earlier: bool = False
+    strays: tuple[EventHead, ...] = ()
+    recent: tuple[EventHead, ...] = ()
+    links: frozenset[str] = frozenset()
+    gone: Closing | None = None
+    extends: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Safety caps of an event, and how many days back an event can be gone on with."""
+
+    max_turns: int
+    max_chars: int
+    window_days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The event that a turn opens or goes back to.
+
+    Attributes:
+        how: `resumed`, `inherited` or `opened`.
+        slug: The event's slug.
+        title: Its title.
+        description: Its opening summary, where it is new.
+        source: The event that is resumed or inherited, or that a numbered name stands beside.
+    """
+
+    how: Literal["resumed", "inherited", "opened"]
+    slug: str
+    title: str
+    description: str = ""
+    source: EventHead | None = None
+
+
+def route(located: Located, verdict: Verdict, limits: Limits) -> Route:
+    """Which way a decided turn takes through the graph."""
+    active = located.active
+    if active is None:
+        return "open"
+    if located.earlier:
+        return "continue"
+    if not verdict.decision.continue_:
+        return "switch"
+    if located.date > active.head.date:
+        return "day-end"
+    if active.view and (active.view.turns >= limits.max_turns or active.view.chars >= limits.max_chars):
+        return "cap"
+    return "continue"
+
+
+def target(way: Route, located: Located, verdict: Verdict, turn: Accepted) -> Target:
+    """Which event to open: go back to one of today, inherit one of an earlier day, or make a new one."""
+    active = located.active.head if located.active else None
+    description = one_line(verdict.decision.summary_patch, DESCRIPTION_CHARS)
+    if active and way == "day-end":
+        return Target("inherited", active.slug, active.title, description, active)
+    if active and way == "cap":
+        return Target(
+            "inherited", re.sub(r"-\d+$", "", active.slug) or active.slug, active.title, description, active
+        )
+    words = turn.turn.user_text or turn.turn.reply_text
+    slug = slugify(verdict.decision.new_event_slug) or slug_from_words(words) or fallback_slug(turn.at)
+    title = one_line(verdict.title, TITLE_CHARS) or slug.replace("-", " ")
+    for head in located.recent:
+        if fold(head.slug) == fold(slug) and head.date == located.date and head.thread == turn.thread:
+            return Target("resumed", head.slug, head.title, description, head)
+    for head in located.recent:
+        same = fold(head.slug) == fold(slug) or fold(head.title) == fold(title)
+        if same and head.date < located.date and head.status == "active":
+            return Target("inherited", head.slug, head.title, description, head)
+    return Target("opened", slug, title, description)
+
+
+def trivial(view: EventView) -> bool:
+    """Whether an event is one short turn, which its opening summary describes well enough."""
+    first = view.opening
+    return (
+        view.turns == 1 and len(first.user) + len(first.reply) + sum(map(len, first.actions)) < TRIVIAL_CHARS
+    )
+
+
+def close_edits(
+    head: EventHead, at: datetime, closed_by: str, summary: EventSummary | None, pending: bool
+) -> list[Edit]:
+    """What closing an event writes; without a summary the description stays, `pending` if one is owed."""
+    description = one_line(summary.description, DESCRIPTION_CHARS) if summary else head.description
+    fields: dict[str, str | None] = {"updated": max(head.updated, head.date)}
+    if summary:
+        fields["description"] = description
+        fields |= {"title": one_line(summary.title, TITLE_CHARS)} if summary.title else {}
+        fields |= {"status": "completed"} if summary.completed and closed_by != "day-end" else {}
+    fields |= {"closed": at.isoformat(timespec="seconds"), "closed_by": closed_by}
+    fields["summary_by"] = "pending" if pending else summary.by if summary else head.summary_by or "extract"
+    closing = Closing(head.path, description, head.description)
+    return [SetFields(head.path, fields), UpdateIndex(day_index_path(head.date), closed=[closing])]
+
+
+def resume_edits(head: EventHead) -> list[Edit]:
+    fields: dict[str, str | None] = {"updated": head.date, "closed": None, "closed_by": None}
+    return [SetFields(head.path, fields)]
+
+
+def create_edits(
+    goal: Target,
+    located: Located,
+    accepted: Accepted,
+    block: RecordedTurn,
+    agent: str,
+    taken: Callable[[str], bool],
+    body: str,
+) -> tuple[list[Edit], EventHead]:
+    """What opening a new event writes, and the head it will have.
+
+    Args:
+        goal: The event to open.
+        located: Where the turn is.
+        accepted: The turn.
+        block: The turn's block.
+        agent: The agent's id, or empty.
+        taken: Whether a folder name of that day is in use.
+        body: The text of the sections of the event that is inherited.
+    """
+    folder = numbered(folder_name(goal.slug, agent), taken)
+    path = event_path(located.date, folder)
+    inherits = goal.source.path if goal.source and goal.how == "inherited" else ""
+    head = EventHead(
+        path=path,
+        date=located.date,
+        name=folder,
+        title=goal.title,
+        description=goal.description,
+        created=located.date,
+        updated=located.date,
+        inherits=inherits,
+        thread=accepted.thread,
+        agent=agent,
+        closed=accepted.at.isoformat(timespec="seconds") if located.earlier else "",
+        closed_by="day-end" if located.earlier else "",
+        summary_by="extract" if located.earlier else "",
+    )
+    sections = _sections(goal, body)
+    text = turn_block(block)
+    index = UpdateIndex(day_index_path(located.date), opened=[path])
+    if located.earlier:
+        index.closed.append(Closing(path, head.description, ""))
+    return [Create(path, new_note(_fields(head), sections, text), text), index], head
+
+
+def block_of(
+    accepted: Accepted,
+    id: str,
+    steps: Sequence[Step],
+    part: int,
+    verdict: Verdict | None,
+    links: frozenset[str],
+) -> RecordedTurn:
+    """The block a turn (or what is new of it) becomes."""
+    return RecordedTurn(
+        id=id,
+        at=accepted.at,
+        n=len(accepted.turn.messages),
+        by=verdict.by if verdict else "placed",
+        steps=tuple(steps),
+        p=verdict.p if verdict else None,
+        patch=inline(one_line(verdict.decision.summary_patch, DESCRIPTION_CHARS), links.__contains__)
+        if verdict
+        else "",
+        refs=tuple(live_links(steps, links.__contains__)),
+        part=part,
+        incomplete=not accepted.turn.complete,
+    )
+
+
+def recent_event(head: EventHead) -> RecentEvent:
+    return RecentEvent(head.path, head.slug, head.title, head.description, head.date, head.status == "active")
+
+
+def opened_view(head: EventHead, first: Exchange, chars: int) -> EventView:
+    return EventView(head.slug, head.title, head.description, first, (first,), 1, chars)
+
+
+def one_line(text: str, limit: int) -> str:
+    """A text as one line of at most `limit` characters, cut at a word; wikilinks become their names."""
+    folded = " ".join(_WIKILINK.sub(r"\1", text).split())
+    if len(folded) <= limit:
+        return folded
+    head = folded[: limit - 1]
+    cut = head.rfind(" ")
+    return (head[:cut] if cut > limit // 2 else head).rstrip() + "…"
+
+
+def _sections(goal: Target, body: str) -> str:
+    if goal.source is None:
+        return ""
+    words = "Continues" if goal.how == "inherited" else "See also"
+    kept = [f"## {name}\n{text}" for name in ("Objective", "Plan") if (text := section(body, name))]
+    return "\n\n".join([f"{words} {link(goal.source.path, goal.source.name)}.", *kept])
+
+
+def _fields(head: EventHead) -> dict[str, str]:
+    fields = {
+        "name": head.name,
+        "title": head.title,
+        "description": head.description,
+        "status": head.status,
+        "created": head.created,
+        "updated": head.updated,
+        "inherits": link(head.inherits) if head.inherits else "",
+        "agent": head.agent,
+        "thread": head.thread,
+        "closed": head.closed,
+        "closed_by": head.closed_by,
+        "summary_by": head.summary_by,
+    }
+    always = {"name", "title", "description", "status", "created", "updated", "thread"}
+    return {key: value for key, value in fields.items() if value or key in always}

@@ -1,0 +1,41 @@
+"""Conversations kept on a temporary file, to be read back one at a time and in any order.
+
+Conversations are replayed by the time of their first message while exports list them in any order, and an
+array cannot be entered in its middle. So every source is read once, before anything is recorded, and memory
+holds one conversation. The file has no name, is private to the process and gone with it.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from types import TracebackType
+from typing import Self
+
+from automemory.replay.importers import Conversation
+
+
+class Spool:
+    """A temporary store of conversations."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
+
+    def put(self, conversation: Conversation) -> int:
+        """Store a conversation; the number returned is for `get`."""
+        place = self._file.seek(0, 2)
+        pickle.dump(conversation, self._file, pickle.HIGHEST_PROTOCOL)
+        return place
+
+    def get(self, place: int) -> Conversation:
+        self._file.seek(place)
+        found: Conversation = pickle.load(self._file)
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()

@@ -1,0 +1,109 @@
+"""What a replay read, what it recorded, what it left out, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from automemory.replay.importers import BadRecord
+
+SHOWN = 20
+"""Bad records of a source that are told one by one."""
+
+
+@dataclass(slots=True)
+class SourceReport:
+    """What became of one file.
+
+    Attributes:
+        path: The file.
+        format: The format it was read as; empty if it was skipped.
+        skipped: Why nothing of it was read, if so.
+        conversations, turns: How many it holds.
+        outcomes: How many turns were `recorded`, `duplicate`, `extended`, …; see `TurnResult.outcome`.
+        outside: Turns before `since` or after `until`.
+        undated: Conversations without any time, filed under the declared date.
+        bad: How many records could not be read.
+        bad_records: The first of them.
+    """
+
+    path: str
+    format: str = ""
+    skipped: str = ""
+    conversations: int = 0
+    turns: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    outside: int = 0
+    undated: int = 0
+    bad: int = 0
+    bad_records: list[BadRecord] = field(default_factory=list)
+
+    def count_bad(self, record: BadRecord) -> None:
+        self.bad += 1
+        if len(self.bad_records) < SHOWN:
+            self.bad_records.append(record)
+
+
+@dataclass(slots=True)
+class ReplayReport:
+    """What a replay did.
+
+    Attributes:
+        date: The day undated conversations were filed under.
+        sources: Each file's share, in the order given.
+        opened: How many events were opened, inherited ones included.
+        interrupted: Whether it was stopped before the end; the same call goes on where it stopped.
+        error: The last failure to write, if turns were deferred.
+    """
+
+    date: date
+    sources: list[SourceReport] = field(default_factory=list)
+    opened: int = 0
+    interrupted: bool = False
+    error: str = ""
+
+    @property
+    def turns(self) -> int:
+        return sum(source.turns for source in self.sources)
+
+    @property
+    def outcomes(self) -> Counter[str]:
+        total: Counter[str] = Counter()
+        for source in self.sources:
+            total.update(source.outcomes)
+        return total
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        return {
+            "date": self.date.isoformat(),
+            "turns": self.turns,
+            **{
+                name: self.outcomes[name]
+                for name in ("recorded", "duplicate", "extended", "deferred", "excluded")
+            },
+            "outside": sum(source.outside for source in self.sources),
+            "bad": sum(source.bad for source in self.sources),
+            "undated": sum(source.undated for source in self.sources),
+            "events_opened": self.opened,
+            "interrupted": self.interrupted,
+            "error": self.error,
+            "sources": [_source(source) for source in self.sources],
+        }
+
+
+def _source(source: SourceReport) -> dict[str, Any]:
+    return {
+        "path": source.path,
+        "format": source.format,
+        "skipped": source.skipped,
+        "conversations": source.conversations,
+        "turns": source.turns,
+        **source.outcomes,
+        "outside": source.outside,
+        "undated": source.undated,
+        "bad": source.bad,
+        "bad_records": [{"position": bad.position, "reason": bad.reason} for bad in source.bad_records],
+    }

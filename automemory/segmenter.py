@@ -1,0 +1,266 @@
+"""The turn state machine: what happens to one turn, from acceptance to the note on disk.
+
+    accept → locate → decide ─┬─ continue ──────────────→ append → index → commit
+                              └─ close (if one ends) → open → append → index → commit
+
+Everything before `commit` only reads and plans. If the vault changed meanwhile, `commit` goes back to
+`locate`. A turn that is filed already ends after `accept`; one that has more to it now goes from `locate`
+straight to `append`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal, TypedDict
+
+from langchain_core.runnables import RunnableLambda
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from automemory import planning
+from automemory.decision import EventSummary, EventView, Exchange, NotifyCandidate, Verdict
+from automemory.engine import Engine
+from automemory.errors import Conflict, Unwritable
+from automemory.intake import Accepted
+from automemory.planning import Located, Place, Route, Target
+from automemory.result import EventRef, TurnResult
+from automemory.turn import Turn, steps
+from automemory.vault.commit import Basis
+from automemory.vault.edits import Append, Create, Edit, Filing, Plan, UpdateIndex, merged
+from automemory.vault.event import EventHead, RecordedTurn
+from automemory.vault.layout import day_index_path
+from automemory.vault.note import turn_block
+from automemory.vault.state import TurnRow
+
+TRIES = 3
+
+
+class TurnInput(TypedDict, total=False):
+    """A turn's messages (or a `Turn`), its thread, and what the caller knows of its event."""
+
+    messages: Any
+    thread_id: str
+    event: str | None
+    notify: tuple[NotifyCandidate, ...]
+    turn_id: str
+    row: TurnRow
+
+
+class TurnOutput(TypedDict):
+    result: TurnResult
+
+
+class TurnState(TurnInput, total=False):
+    """What the nodes know of a turn under way."""
+
+    accepted: Accepted
+    located: Located
+    verdict: Verdict
+    decided_on: str
+    way: Route
+    closing: tuple[EventSummary | None, bool]
+    target: Target
+    edits: tuple[Edit, ...]
+    block: RecordedTurn
+    head: EventHead
+    place: Place | None
+    view: EventView | None
+    tries: int
+    result: TurnResult
+
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+
+
+def build(engine: Engine) -> Graph:
+    """Compile the turn graph; without checkpointer, since the vault is its state."""
+    nodes = Nodes(engine)
+    graph: Any = StateGraph(TurnState, input_schema=TurnInput, output_schema=TurnOutput)
+    for name in ("accept", "locate", "decide", "close", "open", "append", "index", "commit"):
+        graph.add_node(name, _node(engine, getattr(nodes, name)))
+    graph.add_edge(START, "accept")
+    graph.add_conditional_edges("accept", lambda s: END if "result" in s else "locate", ["locate", END])
+    graph.add_conditional_edges("locate", _after_locate, ["decide", "append", END])
+    graph.add_conditional_edges("decide", _after_decide, ["append", "close", "open"])
+    graph.add_edge("close", "open")
+    graph.add_edge("open", "append")
+    graph.add_edge("append", "index")
+    graph.add_edge("index", "commit")
+    graph.add_conditional_edges("commit", lambda s: END if "result" in s else "locate", ["locate", END])
+    compiled: Graph = graph.compile(checkpointer=False, name="automemory-turn")
+    return compiled
+
+
+def _after_locate(state: TurnState) -> str:
+    return END if "result" in state else "append" if state.get("way") == "extend" else "decide"
+
+
+def _after_decide(state: TurnState) -> Literal["append", "close", "open"]:
+    return "append" if state["way"] == "continue" else "open" if state["way"] == "open" else "close"
+
+
+def _node(
+    engine: Engine, function: Callable[[TurnState], Coroutine[Any, Any, dict[str, Any]]]
+) -> RunnableLambda[Any, Any]:
+    """A node for `ainvoke`, and for `invoke` by way of the library's own loop."""
+
+    def run(state: TurnState) -> dict[str, Any]:
+        return engine.worker.run(function(state))
+
+    return RunnableLambda(run, afunc=function, name=function.__name__)
+
+
+class Nodes:
+    """The nodes, over what they share."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def accept(self, state: TurnState) -> dict[str, Any]:
+        """Store the turn durably; from here on it cannot be lost."""
+        row = state.get("row")
+        if row is None:
+            turn = Turn.of(state["messages"])
+            told = (state.get("thread_id", "main"), state.get("event"), tuple(state.get("notify", ())))
+            found = await self._engine.accept(turn, *told, id=state.get("turn_id"))
+            if isinstance(found, TurnResult):
+                return {"result": found}
+            row = found
+        if row.payload is None:
+            return {"result": await asyncio.to_thread(self._engine.duplicate, row)}
+        return {"row": row, "accepted": Accepted.load(row.payload), "tries": 0}
+
+    async def locate(self, state: TurnState) -> dict[str, Any]:
+        """Find the stream's active event and the events the turn may go back to."""
+        current, located = await self._engine.locate(state["row"], state["accepted"])
+        if current is None or located is None:
+            return {"result": await asyncio.to_thread(self._engine.finished, state["row"], current)}
+        return {"row": current, "located": located, **({"way": "extend"} if located.extends else {})}
+
+    async def decide(self, state: TurnState) -> dict[str, Any]:
+        """Ask whether the turn goes on with the active event."""
+        located, accepted = state["located"], state["accepted"]
+        active = located.active.head.path if located.active else ""
+        verdict = state.get("verdict")
+        if verdict is None or state.get("decided_on") != active:
+            verdict = await self._engine.decide(located, accepted)
+        way = planning.route(located, verdict, self._engine.limits)
+        return {"verdict": verdict, "decided_on": active, "way": way}
+
+    async def close(self, state: TurnState) -> dict[str, Any]:
+        """Sum up the event that ends."""
+        place = state["located"].active
+        assert place is not None
+        return {"closing": await self._engine.sum_up(place)}
+
+    async def open(self, state: TurnState) -> dict[str, Any]:
+        """Choose the event to open: go back, inherit or create."""
+        goal = planning.target(state["way"], state["located"], state["verdict"], state["accepted"])
+        return {"target": goal}
+
+    async def append(self, state: TurnState) -> dict[str, Any]:
+        """Plan the turn's block."""
+        return await asyncio.to_thread(self._plan_block, state)
+
+    async def index(self, state: TurnState) -> dict[str, Any]:
+        """Plan what is closed, and the day index."""
+        located, accepted = state["located"], state["accepted"]
+        edits = list(state["edits"])
+        before: list[Edit] = []
+        if "closing" in state and located.active:
+            summary, pending = state["closing"]
+            closed_by = state["way"]
+            before += planning.close_edits(located.active.head, accepted.at, closed_by, summary, pending)
+        for stray in located.strays:
+            before += planning.close_edits(stray, accepted.at, "recovery", None, False)
+        if located.gone:
+            before.append(UpdateIndex(day_index_path(located.gone.path.split("/")[1]), gone=[located.gone]))
+        return {"edits": merged([*before, *edits])}
+
+    async def commit(self, state: TurnState) -> dict[str, Any]:
+        """Write it all, or go back to `locate` if the vault changed meanwhile."""
+        row, block, head = state["row"], state["block"], state["head"]
+        assert block.at is not None
+        filing = Filing(row.id, head.path, block.n, block.part, block.at.timestamp())
+        plan = Plan(state["edits"], row.stream, filing)
+        try:
+            await self._engine.commit(plan, self._basis(state), head.path, state.get("view"))
+        except Conflict as error:
+            if state["tries"] + 1 >= TRIES:
+                raise Unwritable(f"the vault keeps changing ({error}): close it in other programs") from error
+            return {"tries": state["tries"] + 1}
+        return {"result": self._result(state, plan)}
+
+    def _plan_block(self, state: TurnState) -> dict[str, Any]:
+        """The block and where it goes: at the end of a note, or in a new one."""
+        row, accepted, located, way = state["row"], state["accepted"], state["located"], state["way"]
+        extend = way == "extend"
+        new = steps(accepted.turn.messages, row.filed if extend else 0)
+        verdict = None if extend else state["verdict"]
+        part = row.parts + 1 if extend else 1
+        block = planning.block_of(accepted, row.id, new, part, verdict, located.links)
+        seen = Exchange.of(new, block.at, self._engine.locator.as_read(block.patch))
+        if way in {"continue", "extend"}:
+            place = located.active
+            assert place is not None
+            append = self._append(place, block)
+            view = (
+                place.view.with_turn(seen, len(append.data.decode())) if place.view and not extend else None
+            )
+            return {"edits": (append,), "block": block, "head": place.head, "place": place, "view": view}
+        return self._plan_event(state, block, seen)
+
+    def _plan_event(self, state: TurnState, block: RecordedTurn, seen: Exchange) -> dict[str, Any]:
+        goal, located = state["target"], state["located"]
+        if goal.how == "resumed" and goal.source:
+            edits = planning.resume_edits(goal.source)
+            place = self._engine.locator.place(goal.source.path, after=edits)
+            if place is not None:
+                edits.append(self._append(place, block))
+                return {
+                    "edits": tuple(edits),
+                    "block": block,
+                    "head": place.head,
+                    "place": place,
+                    "view": None,
+                }
+        goal, taken, body = self._engine.locator.beside(goal, located.date)
+        edits, head = planning.create_edits(
+            goal, located, state["accepted"], block, self._engine.agent, taken, body
+        )
+        created = next(edit for edit in edits if isinstance(edit, Create))
+        view = planning.opened_view(head, seen, len(created.text))
+        return {
+            "edits": tuple(edits),
+            "block": block,
+            "head": head,
+            "place": None,
+            "view": view,
+            "target": goal,
+        }
+
+    def _append(self, place: Place, block: RecordedTurn) -> Append:
+        return Append(place.head.path, place.size, place.lead, turn_block(block), place.newline)
+
+    def _basis(self, state: TurnState) -> Basis:
+        located = state["located"]
+        created = [edit.path.rpartition("/")[0] for edit in state["edits"] if isinstance(edit, Create)]
+        known = {p.head.path: p.signature for p in (located.active, state["place"]) if p}
+        return Basis(located.version, known, tuple(created))
+
+    def _result(self, state: TurnState, plan: Plan) -> TurnResult:
+        head, located, way = state["head"], state["located"], state["way"]
+        how = state["target"].how if "target" in state else "continued"
+        closed = None
+        if "closing" in state and located.active:
+            ended = located.active.head
+            closed = EventRef(ended.path, ended.slug, ended.title, "closed")
+        return TurnResult(
+            outcome="extended" if way == "extend" else "recorded",
+            turn_id=state["row"].id,
+            event=EventRef(head.path, head.slug, head.title, how),
+            closed=closed,
+            verdict=state.get("verdict") if way != "extend" else None,
+            files=tuple(plan.paths),
+        )

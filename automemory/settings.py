@@ -1,0 +1,88 @@
+"""Settings from `AUTOMEMORY_*` variables and a `.env` file, for the command line and the served graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+from automemory.decision import Granularity
+from automemory.errors import ConfigError
+
+if TYPE_CHECKING:
+    from automemory.memory import AutoMemory
+
+
+class Settings(BaseSettings):
+    """What can be set from outside; see `AutoMemory` for the meaning.
+
+    Attributes:
+        vault: The vault's folder, from `AUTOMEMORY_VAULT`; and so on for the others.
+        durability: None leaves it to the command.
+    """
+
+    model_config = SettingsConfigDict(
+        env_prefix="AUTOMEMORY_",
+        env_file=".env",
+        env_file_encoding="utf-8-sig",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+    )
+
+    vault: Path | None = None
+    decider: str = "auto"
+    granularity: Granularity = "default"
+    timezone: str | None = None
+    agent_id: str | None = None
+    durability: Literal["fsync", "os"] | None = None
+
+    def folder(self) -> Path:
+        """The vault's folder.
+
+        Raises:
+            ConfigError: if none is set.
+        """
+        if self.vault is None:
+            raise ConfigError("no vault given: use --vault FOLDER or set AUTOMEMORY_VAULT")
+        return self.vault
+
+    def memory(self, *, durability: Literal["fsync", "os"] = "fsync", **options: Any) -> AutoMemory:
+        """An `AutoMemory` with these settings.
+
+        Args:
+            durability: Used unless the settings say otherwise.
+            options: Further arguments of `AutoMemory`.
+
+        Raises:
+            ConfigError: if a setting is wrong or no vault is set.
+        """
+        from automemory.memory import AutoMemory
+
+        return AutoMemory(
+            self.folder(),
+            decider=self.decider,
+            granularity=self.granularity,
+            timezone=self.timezone,
+            agent_id=self.agent_id,
+            durability=self.durability or durability,
+            **options,
+        )
+
+
+def load_settings(**given: Any) -> Settings:
+    """The settings: what is given and not None, then the environment, then `.env`, then the defaults.
+
+    Raises:
+        ConfigError: if a value makes no sense; the message names it.
+    """
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "settings"
+        raise ConfigError(f"{name}={first['input']!r}: {first['msg']}") from error
+    except (SettingsError, UnicodeDecodeError) as error:
+        raise ConfigError(f"settings cannot be read: {error}") from error

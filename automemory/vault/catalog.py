@@ -1,0 +1,179 @@
+"""Keeps the cached heads in step with the notes on disk, and answers which events there are.
+
+A note is read again when its size, time or inode changed, a day when its folder did; nothing is ever
+concluded from a time itself. Which event is active follows from what the notes say (`docs/vault-format.md`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from unicodedata import normalize
+
+from automemory.errors import PathEscape
+from automemory.turn import Message, fingerprint
+from automemory.vault import frontmatter, note
+from automemory.vault.disk import Disk, Signature
+from automemory.vault.event import Event, EventHead, RecordedTurn, read_head
+from automemory.vault.state import NoteRow, State, TurnRow
+
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def stream_key(agent: str, thread: str) -> str:
+    """The key of what one agent does in one thread."""
+    return f"{agent}/{thread}"
+
+
+class Catalog:
+    """The events of a vault, through the caches of `state.db`."""
+
+    def __init__(self, disk: Disk, state: State) -> None:
+        self._disk = disk
+        self._state = state
+        self._read_whole: set[str] = set()
+
+    def index_all(self) -> None:
+        """Read every note once, so that turns recorded before `state.db` was made are known."""
+        if self._state.indexed():
+            return
+        for day in self._disk.names("daily"):
+            if DAY.fullmatch(day):
+                self.refresh_day(day, whole=True)
+        self._state.set_indexed()
+
+    def refresh(self, days: Iterable[str]) -> None:
+        """Bring the cached heads of these days up to date; all notes of a day are looked at once."""
+        for day in days:
+            self.refresh_day(day, whole=day not in self._read_whole)
+
+    def refresh_day(self, day: str, *, whole: bool) -> None:
+        folder = f"daily/{day}"
+        found = self._disk.signature(folder)
+        mtime = found.mtime if found else 0
+        if not whole and self._state.day(day) == mtime:
+            return
+        known = self._state.notes_of_day(day)
+        paths = set(self._notes_in(folder))
+        for path in sorted(paths):
+            self.refresh_note(path, known.get(path))
+        for path in known.keys() - paths:
+            self._state.drop_note(path)
+        self._read_whole.add(day)
+        self._state.put_day(day, mtime)
+
+    def refresh_note(self, path: str, known: NoteRow | None = None) -> NoteRow | None:
+        """The note's cached head, read again if the file changed; None if it is gone or no event's."""
+        found = self._disk.signature(path)
+        known = known or self._state.note(path)
+        if found and known and signature(known) == found:
+            return known
+        text = self._text(path) if found else None
+        if found is None or text is None:
+            if known:
+                self._state.drop_note(path)
+            return None
+        if known and frontmatter.read(text).error:  # a person broke it: what was known of it still holds
+            row: NoteRow | None = replace(known, size=found.size, mtime=found.mtime, inode=found.inode)
+        else:
+            row = note_row(path, text, found)
+        if row is not None:
+            self._state.put_note(row, turn_rows(path, row.stream, note.blocks(text)))
+        return row
+
+    def event(self, path: str) -> Event | None:
+        """An event with its turns; None if there is no such note."""
+        text = self._text(path)
+        return note.read_event(path, text) if text is not None else None
+
+    def open_events(self, stream: str, since: str) -> list[EventHead]:
+        """Open events of a stream, the one with the newest turn first."""
+        rows = (self.refresh_note(row.path, row) for row in self._state.open_notes(stream, since))
+        return [head_of(row) for row in rows if row and row.is_open and row.stream == stream]
+
+    def recent(self, column: str, key: str, since: str, until: str, limit: int) -> list[EventHead]:
+        """The latest events of an agent or a stream between two days, newest turn first."""
+        rows = self._state.recent_notes(column, key, since, until, limit)
+        return [head_of(row) for row in map(self._current, rows) if row]
+
+    def last_of_day(self, stream: str, day: str) -> EventHead | None:
+        found = self.recent("stream", stream, day, day, 1)
+        return found[0] if found else None
+
+    def _current(self, row: NoteRow) -> NoteRow | None:
+        return self.refresh_note(row.path, row)
+
+    def _text(self, path: str) -> str | None:
+        """A note's text; None if there is none, or if it lies outside the vault."""
+        try:
+            data = self._disk.read(path)
+        except PathEscape:
+            return None
+        return data.decode("utf-8", "replace") if data is not None else None
+
+    def _notes_in(self, folder: str) -> Iterator[str]:
+        try:
+            for name in self._disk.names(folder):
+                yield from filter(None, [self._note_of(folder, name)])
+        except PathEscape:
+            return
+
+    def _note_of(self, folder: str, name: str) -> str | None:
+        """The path of a folder's note, whatever Unicode form its name is written in."""
+        if self._disk.signature(path := f"{folder}/{name}/{name}.md"):
+            return path
+        wanted = normalize("NFC", f"{name}.md")
+        if wanted.isascii():
+            return None
+        same = [n for n in self._disk.entries(f"{folder}/{name}") if normalize("NFC", n) == wanted]
+        return f"{folder}/{name}/{same[0]}" if same else None
+
+
+def signature(row: NoteRow) -> Signature:
+    return Signature(row.size, row.mtime, row.inode)
+
+
+def head_of(row: NoteRow) -> EventHead:
+    return EventHead(**json.loads(row.head))
+
+
+def note_row(path: str, text: str, found: Signature) -> NoteRow | None:
+    """The cache row of a note that was just read."""
+    head = read_head(path, frontmatter.read(text).fields)
+    if head is None:
+        return None
+    last = next((b.at for b in reversed(note.blocks(text)) if b.at), None)
+    return head_row(head, last.timestamp() if last else 0.0, found)
+
+
+def head_row(head: EventHead, last_at: float, found: Signature) -> NoteRow:
+    """The cache row of an event: `last_at` is the time of its newest turn in seconds since 1970."""
+    stream = stream_key(head.agent, head.thread) if head.thread else ""
+    order = f"{last_at:020.6f}"
+    place = (found.size, found.mtime, found.inode)
+    return NoteRow(
+        head.path, head.date, stream, head.agent, head.open, order, json.dumps(asdict(head)), *place
+    )
+
+
+def moved_on(row: NoteRow, head: EventHead, last_at: float | None, found: Signature) -> NoteRow:
+    """The cache row after a commit changed the note."""
+    return head_row(head, float(row.last_at) if last_at is None else max(last_at, float(row.last_at)), found)
+
+
+def turn_rows(path: str, stream: str, blocks: Sequence[RecordedTurn]) -> list[TurnRow]:
+    """What a note's blocks say of its turns; empty for a note that belongs to no stream."""
+    rows: dict[str, TurnRow] = {}
+    for block in blocks if stream else ():
+        first = rows.get(block.id)
+        if first is not None:
+            rows[block.id] = replace(first, messages=block.n, filed=block.n, parts=block.part)
+            continue
+        opening = next((Message(s.role, s.text) for s in block.steps if s.role != "tool"), Message("tool"))
+        print_of = fingerprint(opening)
+        rows[block.id] = TurnRow(
+            0, block.id, stream, print_of, "filed", block.n, block.n, block.part, path, "", None
+        )
+    return list(rows.values())

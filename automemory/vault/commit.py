@@ -1,0 +1,261 @@
+"""How a change gets onto the disk: one lock, a stored plan, edits that can be repeated.
+
+Every commit first finishes the plans it finds, whoever left them. A plan that cannot be finished now (a
+read-only folder, say) stays, and holds up only its own stream and notes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from filelock import FileLock, Timeout
+
+from automemory.errors import Busy, Conflict, Unwritable, VaultError
+from automemory.vault import frontmatter, index, note
+from automemory.vault.catalog import Catalog, head_of, head_row, moved_on, signature
+from automemory.vault.disk import Disk, Signature
+from automemory.vault.edits import Append, Create, Edit, Plan, SetFields, UpdateIndex
+from automemory.vault.event import read_head
+from automemory.vault.state import NoteRow, State
+
+_TRIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a plan was made on; if it is no longer so, the plan is made anew.
+
+    Attributes:
+        version: The stream's commit counter (`State.version`).
+        notes: Signatures of the notes that are edited.
+        absent: Folders that are to be made.
+    """
+
+    version: int
+    notes: Mapping[str, Signature] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+
+
+class Committer:
+    """Applies plans to a vault, one at a time across threads and processes."""
+
+    def __init__(self, disk: Disk, state: State, catalog: Catalog, *, lock_timeout_s: float) -> None:
+        self._disk = disk
+        self._state = state
+        self._catalog = catalog
+        self._mutex = threading.Lock()
+        self._lock = FileLock(state.path.with_name("vault.lock"), timeout=lock_timeout_s, mode=0o600)
+        self.problems: dict[str, str] = {}
+
+    def commit(self, plan: Plan, basis: Basis) -> None:
+        """Apply a plan.
+
+        Raises:
+            Conflict: if the vault is no longer as in `basis`; nothing was done.
+            Busy: if the lock was not to be had; nothing was done.
+            Unwritable: if the disk refuses; the plan, if it was begun, stays and is finished later.
+        """
+        with self.locked():
+            self._finish_found()
+            self._check(plan, basis)
+            self._apply(self._state.put_plan(plan), plan)
+
+    def recover(self) -> None:
+        """Finish the plans that an earlier run left."""
+        if self._state.plans():
+            with self.locked():
+                self._finish_found()
+
+    def probe(self) -> None:
+        """Raise what a commit would raise now for want of a lock or of writable storage."""
+        with self.locked(timeout=0):
+            self._disk.make_folder("daily")
+            self._disk.probe("daily")
+
+    @contextlib.contextmanager
+    def locked(self, timeout: float | None = None) -> Iterator[None]:
+        with self._mutex:
+            try:
+                self._lock.acquire(timeout=timeout, poll_interval=0.005)
+            except Timeout as error:
+                raise Busy(
+                    f"the vault {str(self._disk.root)!r} is locked by another process: try again"
+                ) from error
+            except OSError as error:
+                raise Unwritable(
+                    f"{self._lock.lock_file!r} cannot be locked ({error.strerror or error})"
+                ) from error
+            try:
+                yield
+            finally:
+                self._lock.release()
+
+    def _finish_found(self) -> None:
+        for number, plan in self._state.plans():
+            with contextlib.suppress(Unwritable, Busy):
+                self._apply(number, plan)
+                for i, edit in enumerate(plan.edits):
+                    with contextlib.suppress(VaultError, FileNotFoundError):
+                        self._disk.remove_temporary(edit.path, _temporary(number, i))
+
+    def _check(self, plan: Plan, basis: Basis) -> None:
+        for _, stuck in self._state.plans():
+            if stuck.stream == plan.stream or set(stuck.paths) & set(plan.paths):
+                raise Unwritable(
+                    f"an earlier change of {stuck.paths[0]!r} cannot be finished: check its permissions"
+                )
+        if self._state.version(plan.stream) != basis.version:
+            raise Conflict(f"stream {plan.stream!r} moved on meanwhile")
+        for path, known in basis.notes.items():
+            if self._disk.signature(path) != known:
+                raise Conflict(f"{path!r} was changed meanwhile")
+        for folder in basis.absent:
+            if self._disk.signature(folder) is not None:
+                raise Conflict(f"{folder!r} was made by somebody else meanwhile")
+
+    def _apply(self, number: int, plan: Plan) -> None:
+        days = {
+            day: mtime
+            for edit in plan.edits
+            if isinstance(edit, Create)
+            for day, mtime in [self._day(edit.path)]
+        }
+        before = {edit.path: self._disk.signature(edit.path) for edit in plan.edits}
+        filed = True
+        for i, edit in enumerate(plan.edits):
+            filed &= self._edit(edit, plan, _temporary(number, i))
+        self._disk.sync_folders()
+        self._state.finish(number, plan, self._rows(plan, before), [plan.stream], filed=filed)
+        for day, mtime in days.items():
+            if self._state.day(day) == mtime:
+                found = self._disk.signature(f"daily/{day}")
+                self._state.put_day(day, found.mtime if found else 0)
+
+    def _day(self, path: str) -> tuple[str, int]:
+        day = path.split("/")[1]
+        found = self._disk.signature(f"daily/{day}")
+        return day, found.mtime if found else 0
+
+    def _edit(self, edit: Edit, plan: Plan, temporary: str) -> bool:
+        """Apply one edit; False if the turn's note is gone, so that the turn has to be filed anew."""
+        match edit:
+            case Create():
+                self._create(edit, plan, temporary)
+            case Append():
+                return self._append(edit, plan)
+            case SetFields():
+                self._set_fields(edit, temporary)
+            case UpdateIndex():
+                self._update_index(edit, temporary)
+        return True
+
+    def _create(self, edit: Create, plan: Plan, temporary: str) -> None:
+        self._disk.make_folder(edit.path.rpartition("/")[0])
+        if not self._disk.create(edit.path, edit.text.encode("utf-8", "replace"), temporary):
+            self._append_anew(edit.path, edit.block, plan)
+
+    def _append(self, edit: Append, plan: Plan) -> bool:
+        found = self._disk.signature(edit.path)
+        if found is None:
+            return False
+        data = edit.data
+        if found.size > edit.size:
+            rest = (self._disk.read(edit.path) or b"")[edit.size :]
+            if rest != data and data.startswith(rest):
+                self._disk.cut(edit.path, edit.size)
+                found = replace(found, size=edit.size)
+        try:
+            if found.size != edit.size:
+                raise Conflict(edit.path)
+            self._disk.append(edit.path, edit.size, data)
+        except Conflict:
+            self._append_anew(edit.path, edit.block, plan)
+        return True
+
+    def _append_anew(self, path: str, block: str, plan: Plan) -> None:
+        """Append to a note that is not as the plan knew it, unless the block stands there already."""
+        for _ in range(_TRIES):
+            data = self._disk.read(path) or b""
+            text = data.decode("utf-8", "replace")
+            wanted = (plan.filing.turn, plan.filing.part) if plan.filing else ("", 0)
+            if any((b.id, b.part) == wanted for b in note.blocks(text)):
+                self._disk.settle(path)
+                return
+            anew = Append(path, len(data), note.lead(data), block, note.newline_of(data))
+            with contextlib.suppress(Conflict):
+                self._disk.append(path, anew.size, anew.data)
+                return
+        raise Busy(f"{path!r} keeps changing: close it in other programs")
+
+    def _set_fields(self, edit: SetFields, temporary: str) -> None:
+        for _ in range(_TRIES):
+            data = self._disk.read(edit.path)
+            if data is None:
+                return
+            text = data.decode("utf-8", "surrogateescape")
+            try:
+                changed = frontmatter.edit(text, edit.fields)
+            except VaultError as error:
+                self.problems[edit.path] = str(error)
+                return
+            with contextlib.suppress(Conflict):
+                self._replace(edit.path, changed, temporary, data)
+                self.problems.pop(edit.path, None)
+                return
+        raise Busy(f"{edit.path!r} keeps changing: close it in other programs")
+
+    def _update_index(self, edit: UpdateIndex, temporary: str) -> None:
+        for _ in range(_TRIES):
+            data = self._disk.read(edit.path)
+            day = edit.path.rpartition("/")[2].removesuffix(".md")
+            text = index.new_index(day) if data is None else data.decode("utf-8", "surrogateescape")
+            for gone in edit.gone:
+                text = index.without_event(text, gone.path, gone.previous)
+            for path in edit.opened:
+                text = index.with_event(text, path)
+            for closed in edit.closed:
+                text = index.with_summary(text, closed.path, closed.summary, closed.previous)
+            with contextlib.suppress(Conflict):
+                if data is not None:
+                    self._replace(edit.path, text, temporary, data)
+                    return
+                self._disk.make_folder("daily")
+                if self._disk.create(edit.path, text.encode("utf-8", "surrogateescape"), temporary):
+                    return
+        raise Busy(f"{edit.path!r} keeps changing: close it in other programs")
+
+    def _replace(self, path: str, text: str, temporary: str, expected: bytes) -> None:
+        data = text.encode("utf-8", "surrogateescape")
+        if data != expected:
+            self._disk.replace(path, data, temporary, expected)
+        else:
+            self._disk.settle(path)
+
+    def _rows(self, plan: Plan, before: Mapping[str, Signature | None]) -> list[NoteRow]:
+        """The notes' cache rows after the plan; a note that others changed as well is read again instead."""
+        rows: dict[str, NoteRow] = {}
+        for edit in plan.edits:
+            known = rows.get(edit.path) or self._state.note(edit.path)
+            found = self._disk.signature(edit.path)
+            if isinstance(edit, UpdateIndex) or found is None:
+                continue
+            if isinstance(edit, Create) and found.size == len(edit.text.encode("utf-8", "replace")):
+                head = read_head(edit.path, frontmatter.read(edit.text).fields)
+                if head and plan.filing:
+                    rows[edit.path] = head_row(head, plan.filing.at, found)
+            elif known and (edit.path in rows or signature(known) == before[edit.path]):
+                fields = edit.fields if isinstance(edit, SetFields) else {}
+                at = plan.filing.at if plan.filing and isinstance(edit, Append) else None
+                head = replace(head_of(known), **{key: value or "" for key, value in fields.items()})
+                rows[edit.path] = moved_on(known, head, at, found)
+            else:
+                rows.pop(edit.path, None)
+                self._catalog.refresh_note(edit.path)
+        return list(rows.values())
+
+
+def _temporary(number: int, edit: int) -> str:
+    return f".automemory-{number}-{edit}.tmp"

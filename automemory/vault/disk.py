@@ -1,0 +1,300 @@
+"""The file operations a commit is made of: confined to the vault, synced, and safe to repeat.
+
+Paths are vault-relative with `/`. Nothing here knows what a note is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from automemory.errors import Busy, Conflict, PathEscape, Unwritable
+from automemory.vault.layout import safe_path
+
+TAIL = 2048
+_WAIT_ERRORS = {errno.EACCES, errno.EPERM} if os.name == "nt" else set()
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What tells one state of a file from another without reading it: size in bytes, mtime in ns, inode."""
+
+    size: int
+    mtime: int
+    inode: int
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> Signature:
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+class Disk:
+    """A vault's folder.
+
+    Args:
+        root: The vault; made if it does not exist.
+        sync: Whether to wait until the system has written what was written (`durability="fsync"`).
+    """
+
+    def __init__(self, root: Path, *, sync: bool = True) -> None:
+        self.root = root
+        self.sync = sync
+        self._unsynced: dict[Path, None] = {}
+        with unwritable(str(root)):
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._real = root.resolve()
+            self._mode = stat.S_IMODE(self._real.stat().st_mode)
+
+    def resolve(self, path: str) -> Path:
+        """The real place of a vault path, links followed.
+
+        Raises:
+            PathEscape: if it lies outside the vault.
+        """
+        place = self._real / _checked(path)
+        try:
+            real = place.resolve()
+        except (OSError, RuntimeError) as error:
+            raise PathEscape(f"{path!r} cannot be resolved ({error}): check its symbolic links") from error
+        if real != self._real and self._real not in real.parents:
+            raise PathEscape(f"{path!r} leads out of the vault to {str(real)!r}: remove the symbolic link")
+        return real
+
+    def signature(self, path: str) -> Signature | None:
+        """The signature of what lies at a path, whose content stays unread; None if there is nothing."""
+        try:
+            return Signature.of(os.stat(f"{self._real}/{_checked(path)}"))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                return None
+            raise Unwritable(f"{path!r} cannot be read ({error.strerror}): check its permissions") from error
+
+    def read(self, path: str) -> bytes | None:
+        """A file's bytes; None if there is no such file."""
+        try:
+            with unwritable(path):
+                return self.resolve(path).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def tail(self, path: str) -> bytes:
+        """The last bytes of a file, at most `TAIL`."""
+        with unwritable(path), self.resolve(path).open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
+            return file.read()
+
+    def names(self, path: str) -> list[str]:
+        """The names of the folders in a folder, hidden ones left out; empty if there is no such folder."""
+        try:
+            with os.scandir(self.resolve(path)) as entries:
+                return sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def entries(self, path: str) -> set[str]:
+        """All names in a folder; empty if there is no such folder."""
+        try:
+            return set(os.listdir(self.resolve(path)))
+        except (FileNotFoundError, NotADirectoryError):
+            return set()
+
+    def make_folder(self, path: str) -> None:
+        """Make a folder and those above it, with the vault's own mode."""
+        place = self.resolve(path)
+        missing = [
+            p
+            for p in (place, *place.parents)
+            if p != self._real and self._real in p.parents and not p.exists()
+        ]
+        for folder in reversed(missing):
+            with unwritable(path):
+                try:
+                    Path(folder).mkdir(mode=self._mode & 0o777 | 0o700)
+                except FileExistsError:
+                    if not folder.is_dir():
+                        raise
+                self._unsynced[folder.parent] = None
+
+    def create(self, path: str, data: bytes, temporary: str) -> bool:
+        """Write a new file whole and link it into place; False if the name is taken by now.
+
+        Args:
+            path: The file's path; its folder exists.
+            data: Its content.
+            temporary: Name, in the same folder, of the file it is prepared in.
+        """
+        place = self.resolve(path)
+        prepared = place.with_name(temporary)
+        self._write_whole(prepared, data, self._mode & 0o666 | 0o600)
+        with unwritable(path):
+            try:
+                os.link(prepared, place)
+            except FileExistsError:
+                return False
+            except OSError as error:
+                if error.errno not in {
+                    errno.EPERM,
+                    errno.ENOTSUP,
+                    errno.EOPNOTSUPP,
+                    errno.ENOSYS,
+                    errno.EMLINK,
+                }:
+                    raise
+                if place.exists():
+                    return False
+                Path(prepared).rename(place)
+            finally:
+                _remove(prepared)
+        self._unsynced[place.parent] = None
+        return True
+
+    def replace(self, path: str, data: bytes, temporary: str, expected: bytes) -> None:
+        """Put new content in a file's place, keeping its mode; a link to it stays a link.
+
+        Raises:
+            Conflict: if the file no longer holds `expected`.
+        """
+        place = self.resolve(path)
+        prepared = place.with_name(temporary)
+        with unwritable(path):
+            self._write_whole(prepared, data, stat.S_IMODE(place.stat().st_mode))
+            try:
+                if place.read_bytes() != expected:
+                    raise Conflict(f"{path!r} was saved by somebody else meanwhile")
+                _replace(prepared, place)
+            finally:
+                _remove(prepared)
+        self._unsynced[place.parent] = None
+
+    def append(self, path: str, size: int, data: bytes) -> None:
+        """Add bytes at the end of a file that is `size` bytes long; whatever fails, no part of them stays.
+
+        Raises:
+            Conflict: if the file has another length by now.
+        """
+        place = self.resolve(path)
+        with unwritable(path):
+            descriptor = os.open(place, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
+            try:
+                if os.fstat(descriptor).st_size != size:
+                    raise Conflict(f"{path!r} was saved by somebody else meanwhile")
+                try:
+                    _write(descriptor, data)
+                    self._fsync(descriptor)
+                except OSError:
+                    with contextlib.suppress(OSError):
+                        os.ftruncate(descriptor, size)
+                    raise
+            finally:
+                os.close(descriptor)
+
+    def cut(self, path: str, size: int) -> None:
+        """Cut a file back to `size` bytes."""
+        with unwritable(path):
+            descriptor = os.open(self.resolve(path), os.O_RDWR | getattr(os, "O_BINARY", 0))
+            try:
+                os.ftruncate(descriptor, size)
+                self._fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def settle(self, path: str) -> None:
+        """Make a file that is as it should be durable: who wrote it may have died before its sync."""
+        if self.sync:
+            with unwritable(path):
+                descriptor = os.open(self.resolve(path), os.O_RDWR | getattr(os, "O_BINARY", 0))
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+                self._unsynced[self.resolve(path).parent] = None
+
+    def probe(self, folder: str) -> None:
+        """Raise `Unwritable` if a small file cannot be written in a folder."""
+        place = self.resolve(folder) / ".automemory-probe.tmp"
+        self._write_whole(place, b"\0" * 4096, 0o600)
+        _remove(place)
+
+    def remove_temporary(self, path: str, temporary: str) -> None:
+        """Remove what an interrupted `create` or `replace` of `path` left."""
+        with unwritable(path):
+            _remove(self.resolve(path).with_name(temporary))
+
+    def sync_folders(self) -> None:
+        """Make the names written since the last call durable."""
+        folders, self._unsynced = list(self._unsynced), {}
+        if not self.sync or os.name == "nt":
+            return
+        for folder in folders:
+            with unwritable(str(folder)):
+                descriptor = os.open(folder, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+
+    def _write_whole(self, place: Path, data: bytes, mode: int) -> None:
+        with unwritable(place.name):
+            _remove(place)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            descriptor = os.open(place, flags, mode)
+            try:
+                if os.name != "nt":
+                    os.fchmod(descriptor, mode)
+                _write(descriptor, data)
+                self._fsync(descriptor)
+            except OSError:
+                _remove(place)
+                raise
+            finally:
+                os.close(descriptor)
+
+    def _fsync(self, descriptor: int) -> None:
+        if self.sync:
+            os.fsync(descriptor)
+
+
+@lru_cache(maxsize=4096)
+def _checked(path: str) -> str:
+    return str(safe_path(path))
+
+
+@contextlib.contextmanager
+def unwritable(what: str) -> Iterator[None]:
+    """Name what could not be written; a missing file stays `FileNotFoundError`."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        advice = "free some space" if error.errno == errno.ENOSPC else "check its permissions and the disk"
+        raise Unwritable(f"{what!r} cannot be read or written ({reason}): {advice}") from error
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _replace(prepared: Path, place: Path) -> None:
+    try:
+        Path(prepared).replace(place)
+    except OSError as error:  # another program has the file open: Windows only, and soon over
+        if error.errno not in _WAIT_ERRORS:
+            raise
+        raise Busy(f"{place.name!r} is open in another program: close it there") from error
+
+
+def _remove(place: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        Path(place).unlink()

@@ -1,0 +1,356 @@
+"""`state.db`: turns accepted and not yet filed, plans under way, and caches of what the notes say.
+
+While nothing is pending the file can be deleted: everything in it but pending turns and plans is read back
+from the notes. One connection, one mutex; every write is a short `BEGIN IMMEDIATE` transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from automemory.errors import Unwritable
+from automemory.vault import edits
+from automemory.vault.edits import Plan
+
+VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS turns(
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, stream TEXT NOT NULL, first TEXT NOT NULL,
+    state TEXT NOT NULL, messages INTEGER NOT NULL, filed INTEGER NOT NULL DEFAULT 0,
+    parts INTEGER NOT NULL DEFAULT 0,
+    path TEXT NOT NULL DEFAULT '', owner TEXT NOT NULL DEFAULT '', payload TEXT);
+CREATE INDEX IF NOT EXISTS turns_stream ON turns(stream, seq);
+CREATE INDEX IF NOT EXISTS turns_first ON turns(stream, first);
+CREATE INDEX IF NOT EXISTS turns_pending ON turns(seq) WHERE payload IS NOT NULL;
+CREATE TABLE IF NOT EXISTS plans(id INTEGER PRIMARY KEY AUTOINCREMENT, plan TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS streams(stream TEXT PRIMARY KEY, version INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS days(day TEXT PRIMARY KEY, mtime INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS notes(
+    path TEXT PRIMARY KEY, day TEXT NOT NULL, stream TEXT NOT NULL, agent TEXT NOT NULL,
+    is_open INTEGER NOT NULL, last_at TEXT NOT NULL, head TEXT NOT NULL, size INTEGER NOT NULL,
+    mtime INTEGER NOT NULL, inode INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS notes_day ON notes(day);
+CREATE INDEX IF NOT EXISTS notes_open ON notes(stream, last_at) WHERE is_open;
+CREATE INDEX IF NOT EXISTS notes_agent ON notes(agent, last_at);
+CREATE INDEX IF NOT EXISTS notes_stream ON notes(stream, last_at);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn as `state.db` knows it.
+
+    Attributes:
+        seq: The order of acceptance.
+        id, stream: The turn's id and its stream's key.
+        first: Fingerprint of its first message.
+        state: `draft`, `accepted`, `filed` or `excluded`.
+        messages: How many messages of it are known.
+        filed: How many of them stand in the note.
+        parts: In how many blocks.
+        path: The note, once filed.
+        owner: The process that accepted it.
+        payload: The turn itself until it is filed.
+    """
+
+    seq: int
+    id: str
+    stream: str
+    first: str
+    state: str
+    messages: int
+    filed: int
+    parts: int
+    path: str
+    owner: str
+    payload: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRow:
+    """A note's cached head (as JSON) and the signature of the file it was read from."""
+
+    path: str
+    day: str
+    stream: str
+    agent: str
+    is_open: int
+    last_at: str
+    head: str
+    size: int
+    mtime: int
+    inode: int
+
+
+class State:
+    """The vault's `state.db`.
+
+    Args:
+        folder: The vault's `.automemory` folder; made if missing.
+        sync: Whether accepted turns and plans are synced before they are reported.
+    """
+
+    def __init__(self, folder: Path, *, sync: bool = True) -> None:
+        self.path = folder / "state.db"
+        self._sync = "FULL" if sync else "NORMAL"
+        self._mutex = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._pid = 0
+        with self._mutex, _storage(self.path):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            self._db()
+
+    @property
+    def synced(self) -> bool:
+        """Whether what is stored is synced before it is reported."""
+        return self._sync == "FULL"
+
+    def close(self) -> None:
+        with self._mutex:
+            if self._connection is not None and self._pid == os.getpid():
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._connection.close()
+            self._connection = None
+
+    def checkpoint(self) -> None:
+        """Empty the write-ahead log into the database: filed text does not live on there."""
+        with self._mutex, contextlib.suppress(sqlite3.Error):
+            self._db().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    # Turns
+
+    def put_turn(self, row: TurnRow) -> TurnRow:
+        """Store a turn durably, new (`seq` 0) or with more in it; gives the row as stored."""
+        with self._write() as db:
+            if not row.seq:
+                values = (row.id, row.stream, row.first, row.state, row.messages, row.owner, row.payload)
+                db.execute(
+                    "INSERT INTO turns(id, stream, first, state, messages, owner, payload) "
+                    "VALUES(?,?,?,?,?,?,?)",
+                    values,
+                )
+            else:
+                changed = (row.state, row.messages, row.owner, row.payload, row.id)
+                db.execute("UPDATE turns SET state=?, messages=?, owner=?, payload=? WHERE id=?", changed)
+        found = self.turn(row.id)
+        if found is None:
+            raise Unwritable(f"turn {row.id} did not stay in {self.path.name!r}: check the disk")
+        return found
+
+    def turn(self, id: str) -> TurnRow | None:
+        rows = self._rows("SELECT * FROM turns WHERE id=?", id)
+        return TurnRow(*rows[0]) if rows else None
+
+    def pending(self, stream: str | None = None, before: int | None = None) -> list[TurnRow]:
+        """Turns not filed yet, oldest first: of one stream or all, accepted before `before`."""
+        where = "payload IS NOT NULL AND (?1 IS NULL OR stream=?1) AND (?2 IS NULL OR seq<?2)"
+        return [
+            TurnRow(*row)
+            for row in self._rows(f"SELECT * FROM turns WHERE {where} ORDER BY seq", stream, before)
+        ]
+
+    def seen(self, stream: str, first: str) -> int:
+        """How many turns of the stream begin with these words."""
+        return int(self._rows("SELECT count(*) FROM turns WHERE stream=? AND first=?", stream, first)[0][0])
+
+    def recorded(self, stream: str, limit: int = 1_000_000) -> list[tuple[str, str]]:
+        """Ids and first fingerprints of the stream's last turns, oldest first."""
+        rows = self._rows(
+            "SELECT id, first FROM turns WHERE stream=? ORDER BY seq DESC LIMIT ?", stream, limit
+        )
+        return [(row[0], row[1]) for row in reversed(rows)]
+
+    # Plans
+
+    def put_plan(self, plan: Plan) -> int:
+        """Store a plan durably before it is applied."""
+        with self._write() as db:
+            return int(db.execute("INSERT INTO plans(plan) VALUES(?)", (edits.dump(plan),)).lastrowid or 0)
+
+    def plans(self) -> list[tuple[int, Plan]]:
+        return [(row[0], edits.load(row[1])) for row in self._rows("SELECT id, plan FROM plans ORDER BY id")]
+
+    def finish(
+        self, number: int, plan: Plan, notes: Iterable[NoteRow], streams: Iterable[str], *, filed: bool
+    ) -> None:
+        """Drop an applied plan, mark its turn filed (or still to be filed), remember the notes as they are.
+
+        Not synced: should a power cut undo it, the plan is found again and changes nothing.
+        """
+        with self._write(sync="NORMAL") as db:
+            db.execute("DELETE FROM plans WHERE id=?", (number,))
+            if filed and plan.filing:
+                f = plan.filing
+                db.execute(  # more of the turn may have been accepted meanwhile: that part stays to be filed
+                    "UPDATE turns SET filed=?1, parts=?2, path=?3, state=iif(messages>?1, state, 'filed'), "
+                    "payload=iif(messages>?1, payload, NULL) WHERE id=?4",
+                    (f.messages, f.part, f.path, f.turn),
+                )
+            for stream in streams:
+                db.execute(
+                    "INSERT INTO streams VALUES(?, 1) ON CONFLICT(stream) DO UPDATE SET version=version+1",
+                    (stream,),
+                )
+            _put_notes(db, notes)
+
+    def version(self, stream: str) -> int:
+        """Counts the commits of a stream, by whatever process."""
+        rows = self._rows("SELECT version FROM streams WHERE stream=?", stream)
+        return int(rows[0][0]) if rows else 0
+
+    # Caches
+
+    def indexed(self) -> bool:
+        """Whether every note of the vault has been read once since this database was made."""
+        return bool(self._rows("SELECT 1 FROM meta WHERE key='indexed'"))
+
+    def set_indexed(self) -> None:
+        with self._write() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES('indexed', '1')")
+
+    def put_note(self, row: NoteRow, turns: Iterable[TurnRow]) -> None:
+        """Remember a note that was read, and the turns that stand in it."""
+        with self._write(sync="NORMAL") as db:
+            _put_notes(db, [row])
+            for turn in turns:
+                values = (turn.id, turn.stream, turn.first, turn.messages, turn.filed, turn.parts, turn.path)
+                db.execute(
+                    "INSERT INTO turns(id, stream, first, state, messages, filed, parts, path) "
+                    "VALUES(?,?,?,'filed',?,?,?,?) ON CONFLICT(id) DO UPDATE SET path=excluded.path, "
+                    "filed=excluded.filed, parts=excluded.parts, messages=max(messages, excluded.messages)",
+                    values,
+                )
+
+    def exclude(self, id: str, stream: str, first: str) -> None:
+        """Remember that a turn is never to be recorded."""
+        with self._write() as db:
+            db.execute(
+                "INSERT INTO turns(id, stream, first, state, messages) VALUES(?,?,?,'excluded',0) "
+                "ON CONFLICT(id) DO UPDATE SET state='excluded', payload=NULL",
+                (id, stream, first),
+            )
+
+    def drop_note(self, path: str) -> None:
+        with self._write(sync="NORMAL") as db:
+            db.execute("DELETE FROM notes WHERE path=?", (path,))
+
+    def note(self, path: str) -> NoteRow | None:
+        return next(iter(self._notes("path=?", path)), None)
+
+    def notes_of_day(self, day: str) -> dict[str, NoteRow]:
+        return {row.path: row for row in self._notes("day=?", day)}
+
+    def open_notes(self, stream: str, since: str) -> list[NoteRow]:
+        """Open events of a stream from day `since` on, the one with the newest turn first."""
+        return self._notes("stream=? AND is_open AND day>=? ORDER BY last_at DESC, path DESC", stream, since)
+
+    def recent_notes(self, column: str, key: str, since: str, until: str, limit: int) -> list[NoteRow]:
+        """Events of an agent or a stream between two days, the one with the newest turn first."""
+        if column not in {"agent", "stream"}:
+            raise ValueError(column)
+        where = f"{column}=? AND day>=? AND day<=? AND stream<>'' ORDER BY last_at DESC, path DESC LIMIT ?"
+        return self._notes(where, key, since, until, limit)
+
+    def day(self, day: str) -> int:
+        """The day folder's mtime (ns) when it was last read; -1 if it never was."""
+        rows = self._rows("SELECT mtime FROM days WHERE day=?", day)
+        return int(rows[0][0]) if rows else -1
+
+    def put_day(self, day: str, mtime: int) -> None:
+        with self._write(sync="NORMAL") as db:
+            db.execute("INSERT OR REPLACE INTO days VALUES(?, ?)", (day, mtime))
+
+    # Connection
+
+    def _notes(self, where: str, *values: object) -> list[NoteRow]:
+        rows = self._rows(f"SELECT * FROM notes WHERE {where}", *values)
+        return [NoteRow(*row) for row in rows]
+
+    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._mutex, _storage(self.path):
+            return self._db().execute(sql, values).fetchall()
+
+    @contextlib.contextmanager
+    def _write(self, sync: str | None = None) -> Iterator[sqlite3.Connection]:
+        with self._mutex, _storage(self.path):
+            db = self._db()
+            db.execute(f"PRAGMA synchronous={sync if sync and self._sync == 'FULL' else self._sync}")
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    db.execute("ROLLBACK")
+                raise
+
+    def _db(self) -> sqlite3.Connection:
+        """The connection of this process: one opened before a fork must not be used after it."""
+        if self._connection is None or self._pid != os.getpid():
+            self._pid = os.getpid()
+            try:
+                self._connection = self._open()
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError):
+                    raise
+                self._set_aside()
+                self._connection = self._open()
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        if not self.path.exists():
+            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+        db = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False)
+        try:
+            for pragma in (
+                "journal_mode=WAL",
+                "secure_delete=ON",
+                "journal_size_limit=0",
+                f"synchronous={self._sync}",
+            ):
+                db.execute(f"PRAGMA {pragma}")
+            db.executescript(_SCHEMA)
+            db.execute("INSERT OR IGNORE INTO meta VALUES('version', ?)", (str(VERSION),))
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _set_aside(self) -> None:
+        """Keep a damaged database for a person to look at; what it knew is read back from the notes."""
+        number = 1
+        while (aside := self.path.with_name(f"state.db.broken-{number}")).exists():
+            number += 1
+        self.path.rename(aside)
+        for suffix in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+
+def _put_notes(db: sqlite3.Connection, notes: Iterable[NoteRow]) -> None:
+    for n in notes:
+        values = (n.path, n.day, n.stream, n.agent, n.is_open, n.last_at, n.head, n.size, n.mtime, n.inode)
+        db.execute("INSERT OR REPLACE INTO notes VALUES(?,?,?,?,?,?,?,?,?,?)", values)
+
+
+@contextlib.contextmanager
+def _storage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise Unwritable(
+            f"{path.name!r} cannot be read or written ({error}): check the disk and its permissions"
+        ) from error
+    except OSError as error:
+        reason = error.strerror or error
+        raise Unwritable(
+            f"{path.name!r} cannot be read or written ({reason}): check the disk and its permissions"
+        ) from error

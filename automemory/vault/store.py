@@ -1,0 +1,72 @@
+"""An opened vault: its disk, its state, its catalogue and its committer, made together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from automemory.errors import Unwritable
+from automemory.vault.catalog import Catalog
+from automemory.vault.commit import Committer
+from automemory.vault.disk import Disk
+from automemory.vault.state import State
+
+HOME = ".automemory"
+
+
+class Store:
+    """A vault that can be written.
+
+    Args:
+        root: The vault's folder; made if it does not exist.
+        sync: Whether everything promised is synced to the disk first.
+        lock_timeout_s: Longest wait for the vault's lock, in seconds.
+
+    Raises:
+        Unwritable: if the folder or its `state.db` cannot be made.
+    """
+
+    def __init__(self, root: Path, *, sync: bool = True, lock_timeout_s: float = 10.0) -> None:
+        self.root = root
+        self.disk = Disk(root, sync=sync)
+        self.state = State(root / HOME, sync=sync)
+        self.catalog = Catalog(self.disk, self.state)
+        self.committer = Committer(self.disk, self.state, self.catalog, lock_timeout_s=lock_timeout_s)
+        self.committer.recover()
+        self.catalog.index_all()
+        self._read_tombstones()
+
+    def exclude(self, turns: Iterable[tuple[str, str, str]]) -> None:
+        """Never record these turns (id, stream, first fingerprint), whoever hands them in again."""
+        lines = "".join(f"{id}\t{first}\t{stream}\n" for id, stream, first in turns)
+        try:
+            descriptor = os.open(self._tombstones, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                os.write(descriptor, lines.encode("utf-8", "replace"))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise Unwritable(
+                f"{str(self._tombstones)!r} cannot be written ({error.strerror}): check the disk"
+            ) from error
+        self._read_tombstones()
+
+    def close(self) -> None:
+        self.state.close()
+
+    @property
+    def _tombstones(self) -> Path:
+        return self.root / HOME / "tombstones"
+
+    def _read_tombstones(self) -> None:
+        """Bring the excluded turns into the index, which may be newer or older than the file."""
+        if not self._tombstones.exists():
+            return
+        for line in self._tombstones.read_bytes().decode("utf-8", "replace").split("\n"):
+            id, _, rest = line.partition("\t")
+            first, _, stream = rest.partition("\t")
+            known = self.state.turn(id) if stream else None
+            if stream and (known is None or known.state != "excluded"):
+                self.state.exclude(id, stream, first)

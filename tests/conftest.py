@@ -1,0 +1,84 @@
+"""What most tests need: a scripted decider, turns with given times, and a memory over a fresh vault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
+from automemory.memory import AutoMemory
+
+NOON = datetime(2026, 5, 27, 12, 0, tzinfo=UTC)
+
+
+class ScriptedDecider:
+    """Answers from a list: None continues, a text opens (or goes back to) the event of that name.
+
+    An exception in the list is raised, a `Verdict` is given as it is. Past the end every turn continues.
+    """
+
+    def __init__(self, *answers: str | None | Verdict | Exception) -> None:
+        self.answers = list(answers)
+        self.contexts: list[DecisionContext] = []
+        self.summed_up: list[tuple[EventView, list[Exchange]]] = []
+
+    async def decide(self, context: DecisionContext) -> Verdict:
+        self.contexts.append(context)
+        answer = self.answers.pop(0) if self.answers else None
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, Verdict):
+            return answer
+        patch = f"On {answer or 'the same'}."
+        return Verdict(
+            BoundaryDecision(continue_=answer is None, new_event_slug=answer or "", summary_patch=patch),
+            "local",
+            p=0.9 if answer else 0.1,
+        )
+
+    async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
+        self.summed_up.append((event, turns))
+        return EventSummary(f"{event.slug} came to an end after {len(turns)} turns.")
+
+
+def make_turn(number: int, at: datetime | None = None, *, reply: str = "", **extra: Any) -> list[dict[str, Any]]:
+    """A turn of two messages with ids `u<number>` and `a<number>`, by default `number` minutes past noon."""
+    at = at or NOON + timedelta(minutes=number)
+    user = {"role": "user", "content": f"Question {number}?", "id": f"u{number}", "timestamp": at.isoformat()}
+    return [user | extra, {"role": "assistant", "content": reply or f"Answer {number}.", "id": f"a{number}"}]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    return tmp_path / "vault"
+
+
+@pytest.fixture
+def open_memory(vault: Path) -> Iterator[Callable[..., AutoMemory]]:
+    """Opens memories over the test's vault, and closes them."""
+    opened: list[AutoMemory] = []
+
+    def open_one(*answers: str | None | Verdict | Exception, **options: Any) -> AutoMemory:
+        options.setdefault("decider", ScriptedDecider(*answers))
+        options.setdefault("timezone", "UTC")
+        options.setdefault("durability", "os")
+        memory = AutoMemory(options.pop("vault", vault), **options)
+        opened.append(memory)
+        return memory
+
+    yield open_one
+    for memory in opened:
+        memory.close()
+
+
+def tree(vault: Path) -> dict[str, str]:
+    """All files of a vault but the library's own: path to text."""
+    return {
+        str(path.relative_to(vault)): path.read_bytes().decode("utf-8")
+        for path in sorted(vault.rglob("*"))
+        if path.is_file() and ".automemory" not in path.parts
+    }
