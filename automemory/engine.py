@@ -369,7 +369,7 @@ class Engine:
     # commit
 
     async def commit(self, plan: Plan, basis: Basis, path: str, view: EventView | None) -> None:
-        """Apply a plan, and keep the view of the stream's event at `path` for its next turn (None forgets it)."""
+        """Apply a plan, and keep the view of the event at `path` for the stream's next turn, if given."""
 
         def work() -> None:
             self.store.committer.commit(plan, basis)

@@ -22,8 +22,8 @@ from automemory.intake import Intake
 from automemory.planning import Limits
 from automemory.redact import make_redactor
 from automemory.result import EventRef, Status, TurnResult
-from automemory.turn import Message, Turn, align, fingerprint, read_messages, split_turns
 from automemory.segmenter import Graph
+from automemory.turn import Message, Turn, align, fingerprint, read_messages, split_turns
 from automemory.vault.layout import check_agent_id
 
 T = TypeVar("T")
@@ -129,7 +129,7 @@ class AutoMemory:
 
     @property
     def graph(self) -> Graph:
-        """The compiled turn graph: takes `messages` and `thread_id`, gives `result`; also a subgraph of another graph."""
+        """The compiled turn graph: takes `messages` and `thread_id`, gives `result`."""
         return self._engine.graph
 
     # Turns

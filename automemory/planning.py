@@ -240,13 +240,17 @@ def block_of(
         by=verdict.by if verdict else "placed",
         steps=tuple(steps),
         p=verdict.p if verdict else None,
-        patch=inline(one_line(verdict.decision.summary_patch, DESCRIPTION_CHARS), links.__contains__)
-        if verdict
-        else "",
+        patch=_patch(verdict, links) if verdict else "",
         refs=tuple(live_links(steps, links.__contains__)),
         part=part,
         incomplete=not accepted.turn.complete,
     )
+
+
+def _patch(verdict: Verdict, links: frozenset[str]) -> str:
+    """The patch as one safe line that cannot be taken for the line of references."""
+    line = inline(one_line(verdict.decision.summary_patch, DESCRIPTION_CHARS), links.__contains__)
+    return "r" + line[1:] if line.startswith("Refs:") else line
 
 
 def recent_event(head: EventHead) -> RecentEvent:

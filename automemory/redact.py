@@ -11,7 +11,7 @@ import importlib
 import logging
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 MASK = "[redacted]"
 Redactor = Callable[[str], str]
@@ -25,7 +25,7 @@ _DETECTORS: dict[str, tuple[str, ...]] = {
     "discord": (".",),
     "github_token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
     "gitlab_token": ("gl", "GR1348941"),
-    "mailchimp": ("-us",),
+    "mailchimp": tuple(f"-us{n}" for n in range(1, 10)),
     "pypi_token": ("pypi-",),
     "sendgrid": ("SG.",),
     "slack": ("xox", "hooks.slack.com"),
@@ -37,11 +37,75 @@ _TOKEN_CHAR = re.compile(r"[A-Za-z0-9_-]")
 _TOKEN_REST = re.compile(r"[A-Za-z0-9_=+~-]*(?:[./][A-Za-z0-9_=+~-]+)*")
 _MAX_LEFT = 256
 
-_VENDOR = re.compile(
-    r"(?:sk-|github_pat_|gh[pousr]_|hf_|api_org_|AIza|ya29\.|GOCSPX-|1//0|npm_|pypi-|dckr_pat_|xox[a-z]-|xapp-"
-    r"|[srp]k_(?:live|test)_|whsec_|gl(?:pat|dt|ft|rt|cbt|ptt|imt|agent|oas|soat)-|SG\.|sq0[a-z]{3}-|shp[a-z]{2}_"
-    r"|AGE-SECRET-KEY-|AKC|tvly-|gsk_|xai-|pplx-|r8_|lsv2_[a-z]{2}_|nvapi-|do[a-z]_v1_|sntry[su]_|figd_|lin_api_"
-    r"|ntn_|ATATT3|PMAK-|hvs\.|eyJ)(?P<body>[A-Za-z0-9_=+~.-]{12,})"
+# How tokens of vendors begin; what follows has at least 12 characters.
+_PREFIXES = (
+    *(
+        "sk-",
+        "sk_live_",
+        "sk_test_",
+        "rk_live_",
+        "rk_test_",
+        "pk_live_",
+        "whsec_",
+        "github_pat_",
+        "ghp_",
+        "gho_",
+    ),
+    *(
+        "ghu_",
+        "ghs_",
+        "ghr_",
+        "glpat-",
+        "gldt-",
+        "glrt-",
+        "glcbt-",
+        "glptt-",
+        "hf_",
+        "api_org_",
+        "AIza",
+        "ya29.",
+    ),
+    *(
+        "GOCSPX-",
+        "1//0",
+        "npm_",
+        "pypi-",
+        "dckr_pat_",
+        "xoxa-",
+        "xoxb-",
+        "xoxe-",
+        "xoxe.",
+        "xoxo-",
+        "xoxp-",
+        "xoxr-",
+    ),
+    *(
+        "xoxs-",
+        "xapp-",
+        "SG.",
+        "sq0atp-",
+        "sq0csp-",
+        "shpat_",
+        "shpss_",
+        "AGE-SECRET-KEY-",
+        "AKC",
+        "tvly-",
+        "gsk_",
+    ),
+    *(
+        "xai-",
+        "pplx-",
+        "r8_",
+        "lsv2_",
+        "nvapi-",
+        "dop_v1_",
+        "sntrys_",
+        "sntryu_",
+        "figd_",
+        "lin_api_",
+        "ntn_",
+    ),
+    *("ATATT3", "PMAK-", "hvs.", "eyJ"),
 )
 _TELEGRAM = re.compile(r":(?<=\d{8}:)[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])")
 _AWS = re.compile(
@@ -56,22 +120,35 @@ _PEM_REST = re.compile(
 )
 _PUTTY = re.compile(r"PuTTY-User-Key-File-\d:(?s:.*?)(?:Private-MAC:[^\n]*|\Z)")
 _URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>]{0,128}:([^\s/\"'<>]{1,256})@(?=[\w\[.-])")
-_HEADER = re.compile(
-    r"(?i:authorization[\"'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}[\"'\\]{0,4}"
-    r"(?:(?:bearer|basic|token|bot|apikey|digest|aws4-hmac-sha256)[ \t]{1,4})?|bearer[ \t]{1,4})"
-    r"(?P<value>[^\s\"'`,;\\<>()]{8,})"
+# These run on the text in lower case, each from a literal beginning, which makes them fast.
+_HEADERS = (
+    re.compile(
+        r"authorization[\"'\\]{0,4}[ \t]{0,4}[:=][ \t]{0,4}[\"'\\]{0,4}"
+        r"(?:(?:bearer|basic|token|bot|apikey|digest|aws4-hmac-sha256)[ \t]{1,4})?([^\s\"'`,;\\<>()]{8,})"
+    ),
+    re.compile(r"bearer[ \t]{1,4}([^\s\"'`,;\\<>()]{8,})"),
 )
-
-# Names of secrets. First letters are spelled in both cases: ignoring case as a whole makes the search slow.
-_NAMES = ("pass", "pwd", "secret", "token", "key", "credential", "sig", "密码", "口令", "密钥", "令牌")
-_NAME = re.compile(
-    r"(?P<name>(?<![A-Za-z])[Pp](?i:ass)|[Pp](?i:ass(?:w(?:or)?d|phrase|code)|wd)|[Ss](?i:ecret)|[Tt](?i:oken)"
-    r"|[Aa](?i:(?:pi|ccess|ccount|uth|pp)[_ -]?key)|[PpSsEeMm](?i:(?:rivate|igning|ncryption|aster)[_-]?key)"
-    r"|[Cc](?i:redentials?)|[Ss](?i:ig(?:nature)?)(?==)|密码|口令|密钥|令牌)"
-    r"(?:[_-]?(?i:access|key|token|base|value|string)){0,3}"
-    r"(?P<link>\\{0,3}[\"'`]?\]?[ \t]{0,8}(?:=>|:=|={1,2}|[:：]|(?i:is)(?=[ \t])|是|为|>|(?<=[ \t])))"
-    r"(?:[ \t]{0,8}[A-Za-z_][\w.|\[\] ]{0,40}=(?!=))?[ \t]{0,8}"
+_NAMES = {
+    **{
+        "pass": r"(?:w(?:or)?d|phrase|code)?",
+        "pwd": "",
+        "secret": "",
+        "token": "",
+        "key": "",
+        "credential": "s?",
+    },
+    **{"sig": r"(?:nature)?(?==)", "密码": "", "口令": "", "密钥": "", "令牌": ""},
+}
+_NAMED = tuple(
+    re.compile(
+        rf"(?P<name>{root}{rest})(?:[_-]?(?:access|key|token|base|value|string)){{0,3}}"
+        r"(?P<link>\\{0,3}[\"'`]?\]?[ \t]{0,8}(?:=>|:=|={1,2}|[:：]|is(?=[ \t])|是|为|>|(?<=[ \t])))"
+        r"(?:[ \t]{0,8}[a-z_][\w.|\[\] ]{0,40}=(?!=))?[ \t]{0,8}"
+    )
+    for root, rest in _NAMES.items()
 )
+_KEY_OWNER = re.compile(r"(?:api|access|account|auth|app|private|signing|encryption|master)[_ -]?\Z")
+_MAX_JUDGED = 256
 _QUOTE = re.compile(r"[rbfuRBFU]{0,2}(\\{0,3}[\"'`])")
 _BARE = re.compile(r"[^\s\"'`,;&<>\\\u3000-\u9fff\uff00-\uffef]+")
 _PLACEHOLDER = re.compile(
@@ -135,11 +212,19 @@ def _spans(text: str) -> Iterator[Span]:
     yield from _key_blocks(text)
     if "://" in text:
         yield from (m.span(1) for m in _URL_PASSWORD.finditer(text) if not _PLACEHOLDER.match(m[1]))
+    lower = _lower(text)
+    for header in _HEADERS:
+        yield from (m.span(1) for m in header.finditer(lower) if _is_credential(text[m.start(1) : m.end(1)]))
+    for named in _NAMED:
+        yield from _named_values(text, lower, named)
+
+
+def _lower(text: str) -> str:
+    """The text in lower case with every character in its place."""
     lower = text.lower()
-    if "authorization" in lower or "bearer" in lower:
-        yield from (m.span("value") for m in _HEADER.finditer(text) if _is_credential(m["value"]))
-    if any(name in lower for name in _NAMES):
-        yield from _named_values(text)
+    return (
+        lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    )
 
 
 @cache
@@ -174,7 +259,8 @@ def _widened(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
 
 
 def _vendor_tokens(text: str) -> Iterator[Span]:
-    for match in _VENDOR.finditer(text):
+    found = tuple(prefix for prefix in _PREFIXES if prefix in text)
+    for match in _vendor_pattern(found).finditer(text) if found else ():
         dotless = match[0].startswith("eyJ") and "." not in match["body"]
         if _begins_token(text, match.start()) and not dotless and not _is_name(match["body"]):
             yield match.start(), match.start() + len(match[0].rstrip(".-="))
@@ -186,6 +272,11 @@ def _vendor_tokens(text: str) -> Iterator[Span]:
     for match in _AWS.finditer(text):
         middle = match.span("between") if match["between"] else (match.end(), match.end())
         yield from ((match.start(), middle[0]), (middle[1], match.end()))
+
+
+@lru_cache(maxsize=256)
+def _vendor_pattern(prefixes: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(map(re.escape, prefixes))})(?P<body>[A-Za-z0-9_=+~.-]{{12,}})")
 
 
 def _begins_token(text: str, start: int) -> bool:
@@ -216,21 +307,31 @@ def _key_blocks(text: str) -> Iterator[Span]:
         yield from (match.span() for match in _PUTTY.finditer(text))
 
 
-def _named_values(text: str) -> Iterator[Span]:
+def _named_values(text: str, lower: str, named: re.Pattern[str]) -> Iterator[Span]:
     done = 0
-    for match in _NAME.finditer(text):
-        if match.end() < done:
+    for match in named.finditer(lower):
+        if match.end() < done or not _is_name_of_secret(lower, match):
             continue
         quote = _QUOTE.match(text, match.end())
         start, end = _quoted_value(text, quote) if quote else _bare_value(text, match.end())
-        if end > start and _is_secret(text, match, text[start:end], quoted=bool(quote)):
-            done = end
+        if end > start and _is_secret(
+            text, match, text[start : min(end, start + _MAX_JUDGED)], quoted=bool(quote)
+        ):
+            done = end if quote else _BARE.match(text, start).end()
             yield start, end
+
+
+def _is_name_of_secret(lower: str, match: re.Match[str]) -> bool:
+    """Not the `pass` of `bypass` or the `key` of `keyboard` or `sort_key`."""
+    start = match.start()
+    if match["name"] == "pass":
+        return start == 0 or not lower[start - 1].isalpha()
+    return match["name"] != "key" or bool(_KEY_OWNER.search(lower[max(0, start - 12) : start]))
 
 
 def _quoted_value(text: str, quote: re.Match[str]) -> Span:
     start = quote.end()
-    limit = min(len(text), start + 1024)
+    limit = min(len(text), start + 2048)
     line_end = text.find("\n", start, limit)
     limit = line_end if line_end >= 0 else limit
     end = text.find(quote[1], start, limit)
@@ -238,13 +339,12 @@ def _quoted_value(text: str, quote: re.Match[str]) -> Span:
 
 
 def _bare_value(text: str, start: int) -> Span:
-    match = _BARE.match(text, start, start + 1024)
+    """Judging takes the beginning only, so that a long run of names and `=` costs no more than its length."""
+    match = _BARE.match(text, start, start + _MAX_JUDGED)
     if match is None:
         return start, start
     value = match[0].rstrip(".:")
-    if "(" not in value and "[" not in value and "{" not in value:
-        value = value.rstrip(")]}.:")
-    return start, start + len(value)
+    return start, start + len(value if re.search(r"[(\[{]", value) else value.rstrip(")]}.:"))
 
 
 def _is_secret(text: str, name: re.Match[str], value: str, *, quoted: bool) -> bool:
@@ -253,18 +353,18 @@ def _is_secret(text: str, name: re.Match[str], value: str, *, quoted: bool) -> b
         return False
     if not quoted and _REFERENCE.match(value):
         return False
-    digits, letters = any(map(str.isdigit, value)), any(map(str.isalpha, value))
-    words = bool(re.search(r"\s", value))
+    digits, words = bool(re.search(r"\d", value)), bool(re.search(r"\s", value))
     setting = _is_setting(text, name)
     if _ABOUT_SECRETS.search(value) and not setting and (words or not digits):
         return False
-    link = name["link"].strip("\\\"'`] \t").lower()
+    link = name["link"].strip("\\\"'`] \t")
     if link == ">":
         return text.startswith("</", name.end() + len(value))
     if link in {"", "is", "是", "为"}:
-        return digits and letters and len(value) >= 6 and not words and (bool(link) or _is_option(text, name))
+        mixed = digits and len(value) >= 6 and not words and bool(re.search(r"[^\W\d_]", value))
+        return mixed and (bool(link) or _is_option(text, name))
     if words:
-        return name["name"].lower() == "passphrase" or (digits and _is_password(name))
+        return name["name"] == "passphrase" or (digits and _is_password(name))
     if _is_password(name):
         return digits or quoted or setting or bool(re.search(r"[^\w.\-/'’]", value))
     return len(value) >= 8 and (digits or setting or len(value) >= (16 if quoted else 24))
@@ -275,16 +375,15 @@ def _is_option(text: str, name: re.Match[str]) -> bool:
 
 
 def _is_password(name: re.Match[str]) -> bool:
-    return name["name"].lower().startswith(("pass", "pwd")) or name["name"] in {"密码", "口令"}
+    return name["name"].startswith(("pass", "pwd", "密码", "口令"))
 
 
 def _is_setting(text: str, name: re.Match[str]) -> bool:
     """Whether it reads `NAME=value` as for a process or `&name=value` as in a query: words count there."""
     if name["link"] != "=":
         return False
-    return name["name"].isupper() or bool(
-        re.search(r"[?&;][\w.-]*\Z", text[max(0, name.start() - 40) : name.start()])
-    )
+    before = text[max(0, name.start() - 40) : name.start()]
+    return text[slice(*name.span("name"))].isupper() or bool(re.search(r"[?&;][\w.-]*\Z", before))
 
 
 def _is_credential(value: str) -> bool:

@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal, TypedDict
 
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
@@ -78,7 +78,7 @@ def build(engine: Engine) -> Graph:
     nodes = Nodes(engine)
     graph: Any = StateGraph(TurnState, input_schema=TurnInput, output_schema=TurnOutput)
     for name in ("accept", "locate", "decide", "close", "open", "append", "index", "commit"):
-        graph.add_node(name, _node(engine, getattr(nodes, name)))
+        graph.add_node(name, _Node(engine, getattr(nodes, name)))
     graph.add_edge(START, "accept")
     graph.add_conditional_edges("accept", lambda s: END if "result" in s else "locate", ["locate", END])
     graph.add_conditional_edges("locate", _after_locate, ["decide", "append", END])
@@ -100,15 +100,23 @@ def _after_decide(state: TurnState) -> Literal["append", "close", "open"]:
     return "append" if state["way"] == "continue" else "open" if state["way"] == "open" else "close"
 
 
-def _node(
-    engine: Engine, function: Callable[[TurnState], Coroutine[Any, Any, dict[str, Any]]]
-) -> RunnableLambda[Any, Any]:
-    """A node for `ainvoke`, and for `invoke` by way of the library's own loop."""
+class _Node(Runnable[TurnState, dict[str, Any]]):
+    """A node for `ainvoke`, and for `invoke` on the library's own loop; not a traced run of its own."""
 
-    def run(state: TurnState) -> dict[str, Any]:
-        return engine.worker.run(function(state))
+    def __init__(
+        self, engine: Engine, function: Callable[[TurnState], Coroutine[Any, Any, dict[str, Any]]]
+    ) -> None:
+        self._engine = engine
+        self._function = function
+        self.name = function.__name__
 
-    return RunnableLambda(run, afunc=function, name=function.__name__)
+    def invoke(self, input: TurnState, config: RunnableConfig | None = None, **_: Any) -> dict[str, Any]:
+        return self._engine.worker.run(self._function(input))
+
+    async def ainvoke(
+        self, input: TurnState, config: RunnableConfig | None = None, **_: Any
+    ) -> dict[str, Any]:
+        return await self._function(input)
 
 
 class Nodes:

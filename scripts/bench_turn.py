@@ -1,8 +1,9 @@
 """Time a turn, and what takes it: `python scripts/bench_turn.py [--turns 10000] [--events 5000]`.
 
-Records turns of about 100 tokens through the front door with the local decider, and prints medians in milliseconds for
-the first turns of a vault, around turn 1 000 and 10 000, and on a day that has thousands of events already; with and
-without syncing. Turns in between are recorded with a decider that answers at once, since only their number matters.
+Records turns of about 100 tokens through the front door with the local decider, and prints medians in
+milliseconds for the first turns of a vault, around turn 1 000 and 10 000, and on a day that has thousands of events
+already; with and without syncing. Turns in between are recorded with a decider that answers at once, since only
+their number matters.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from automemory import __version__
-from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
 from automemory.deciders.local import LocalDecider
+from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
 from automemory.engine import Engine
 from automemory.memory import AutoMemory
 from automemory.vault.commit import Committer
@@ -37,7 +38,9 @@ TOPICS = (
     "the export of last month's orders",
     "the flaky parser test",
 )
-WORDS = "we looked at it again and found that the second step is slower than the first because it reads the file twice "
+WORDS = (
+    "we looked at it again and found the second step slower than the first, since it reads the file twice "
+)
 SAMPLE = 40
 
 
@@ -142,8 +145,9 @@ def measure(opened: AutoMemory, decider: Switchable, first: int, start: datetime
     shown = "  ".join(f"{name} {parts[name]:.1f}" for name in ("accept", "locate", "decider", "commit"))
     counted = ", ".join(f"{max(n)} to {kind}" for kind, n in syncs.items())
     print(
-        f"{label:34} median {statistics.median(times):6.1f} ms   p90 {sorted(times)[int(SAMPLE * 0.9)]:6.1f}   "
-        f"mean of: {shown}  graph and hand-over {rest:.1f}   syncs: {counted}",
+        f"{label:34} median {statistics.median(times):6.1f} ms   "
+        f"p90 {sorted(times)[int(SAMPLE * 0.9)]:6.1f}   mean of: {shown}  "
+        f"graph and hand-over {rest:.1f}   syncs: {counted}",
         flush=True,
     )
     return statistics.median(times)
@@ -189,9 +193,8 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=10_000)
     parser.add_argument("--events", type=int, default=5_000)
     options = parser.parse_args()
-    print(
-        f"automemory {__version__}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
-    )
+    machine = f"{platform.machine()}, {os.cpu_count()} cores"
+    print(f"automemory {__version__}, Python {platform.python_version()}, {machine}")
     for durability in ("fsync", "os"):
         print(f"\ndurability={durability}: {SAMPLE} turns each, local decider")
         grown_vault(options.turns, durability)
