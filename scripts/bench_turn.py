@@ -1,9 +1,9 @@
 """Time a turn, and what takes it: `python scripts/bench_turn.py [--turns 10000] [--events 5000]`.
 
 Records turns of about 100 tokens through the front door with the local decider, and prints medians in
-milliseconds for the first turns of a vault, around turn 1 000 and 10 000, and on a day that has thousands of events
-already; with and without syncing. Turns in between are recorded with a decider that answers at once, since only
-their number matters.
+milliseconds: for the first turns of a vault, around turn 1 000 and 10 000, and on a day that has thousands of
+events already; with and without syncing. Turns in between are recorded with a decider that answers at once,
+since only their number matters.
 """
 
 from __future__ import annotations

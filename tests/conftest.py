@@ -21,7 +21,7 @@ class ScriptedDecider:
     An exception in the list is raised, a `Verdict` is given as it is. Past the end every turn continues.
     """
 
-    def __init__(self, *answers: str | None | Verdict | Exception) -> None:
+    def __init__(self, *answers: str | Verdict | Exception | None) -> None:
         self.answers = list(answers)
         self.contexts: list[DecisionContext] = []
         self.summed_up: list[tuple[EventView, list[Exchange]]] = []
@@ -45,7 +45,9 @@ class ScriptedDecider:
         return EventSummary(f"{event.slug} came to an end after {len(turns)} turns.")
 
 
-def make_turn(number: int, at: datetime | None = None, *, reply: str = "", **extra: Any) -> list[dict[str, Any]]:
+def make_turn(
+    number: int, at: datetime | None = None, *, reply: str = "", **extra: Any
+) -> list[dict[str, Any]]:
     """A turn of two messages with ids `u<number>` and `a<number>`, by default `number` minutes past noon."""
     at = at or NOON + timedelta(minutes=number)
     user = {"role": "user", "content": f"Question {number}?", "id": f"u{number}", "timestamp": at.isoformat()}
@@ -62,7 +64,7 @@ def open_memory(vault: Path) -> Iterator[Callable[..., AutoMemory]]:
     """Opens memories over the test's vault, and closes them."""
     opened: list[AutoMemory] = []
 
-    def open_one(*answers: str | None | Verdict | Exception, **options: Any) -> AutoMemory:
+    def open_one(*answers: str | Verdict | Exception | None, **options: Any) -> AutoMemory:
         options.setdefault("decider", ScriptedDecider(*answers))
         options.setdefault("timezone", "UTC")
         options.setdefault("durability", "os")

@@ -35,7 +35,7 @@ def test_graph_files_a_turn_when_invoked_directly(
 async def test_graph_is_a_subgraph_of_an_agents_graph(
     open_memory: Callable[..., AutoMemory], vault: Path
 ) -> None:
-    """As a node of a host's graph it records the host's messages, and does not use the host's recursion limit."""
+    """As a node of a host's graph it records the host's messages."""
     host: Any = StateGraph(Host)
     host.add_node("memory", open_memory("cookie domain").graph)
     host.add_edge(START, "memory")
@@ -46,7 +46,7 @@ async def test_graph_is_a_subgraph_of_an_agents_graph(
 
 
 async def test_nothing_blocks_a_running_event_loop(open_memory: Callable[..., AutoMemory]) -> None:
-    """B22: no node touches the disk on a loop's thread, whoever runs the graph, and whatever way a turn takes."""
+    """B22: no node touches the disk on a loop's thread, whatever way a turn takes."""
     memory = open_memory("first", None, "second", "first")
     with blockbuster_ctx():
         for number in range(4):
