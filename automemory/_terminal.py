@@ -50,18 +50,20 @@ def print_text(text: str) -> None:
     print(visible(text))
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def print_table(rows: Sequence[Sequence[object]], header: Sequence[str] = ()) -> None:
     """A table on a terminal, lines of tab-separated values in a pipe."""
     cells = [[one_line(str(value)) for value in row] for row in rows]
     if not sys.stdout.isatty():
-        for row in [list(header), *cells]:
+        for row in [list(header), *cells] if header else cells:
             print("\t".join(row))
         return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*header, box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, show_header=bool(header))
+    for name in header or ("",) * len(rows[0]):
+        table.add_column(name, overflow="fold")
     for row in cells:
         table.add_row(*map(Text, row))
     Console(highlight=False).print(table)

@@ -62,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0 is success, 2 wrong usage, 3 unreadable input, 4 the vault, 5 the model, 130 an interruption, 1 else.
     """
+    if arguments is None:
+        _use_utf8()
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     terminal.prepare_streams()
@@ -81,6 +83,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message, code = _explained(error)
         terminal.say(f"automemory: {message}")
         return code
+
+
+def _use_utf8() -> None:
+    """Start again in Python's UTF-8 mode where the locale cannot name a file in Chinese."""
+    if os.name == "posix" and sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def _explained(error: Exception) -> tuple[str, int]:
@@ -158,20 +166,20 @@ def replay(
 
 def _print_report(report: ReplayReport) -> None:
     header = ("file", "format", "conversations", "turns", "recorded", "known", "left out", "unreadable")
-    terminal.print_table(header, [_report_row(source) for source in report.sources])
+    terminal.print_table([_report_row(source) for source in report.sources], header)
     for source in report.sources:
         if source.skipped:
             terminal.print_text(f"{source.path}: skipped, {source.skipped}")
         if source.undated:
             terminal.print_text(
-                f"{source.path}: {source.undated} undated conversations filed on {report.date}"
+                f"{source.path}: undated conversations filed on {report.date}: {source.undated}"
             )
         for bad in source.bad_records:
             terminal.print_text(f"{source.path}: {bad.position}: {bad.reason}")
         if source.bad > len(source.bad_records):
             terminal.print_text(f"{source.path}: … and {source.bad - len(source.bad_records)} more")
     recorded = report.outcomes["recorded"] + report.outcomes["extended"]
-    terminal.print_text(f"{recorded} turns recorded, {report.opened} events opened")
+    terminal.print_text(f"turns recorded: {recorded}, events opened: {report.opened}")
 
 
 def _report_row(source: SourceReport) -> tuple[object, ...]:
@@ -255,7 +263,7 @@ def status(vault: Vault = None, as_json: AsJson = False) -> None:
     ]
     rows += [("open", f"{event.path} (thread {event.thread})") for event in opened]
     rows += [("problem", f"{path}: {reason}") for path, reason in found.problems.items()]
-    terminal.print_table(("", ""), rows)
+    terminal.print_table(rows)
 
 
 @app.command()
@@ -309,7 +317,7 @@ def _print_events(found: Sequence[EventHead], as_json: bool) -> None:
         terminal.print_json(found)
         return
     rows = [(event.path, _state(event), event.title, event.description) for event in found]
-    terminal.print_table(("event", "state", "title", "description"), rows)
+    terminal.print_table(rows, ("event", "state", "title", "description"))
 
 
 def _state(event: EventHead) -> str:

@@ -16,7 +16,7 @@ HIDDEN = {"thinking", "redacted_thinking", "reasoning", "reasoning_content", "si
 CALLS = {"tool_use", "server_tool_use", "tool_call", "function_call", "mcp_tool_use"}
 RESULTS = {"tool_result", "function_call_output", "mcp_tool_result"}
 _DATA_URL = re.compile(
-    r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.=+-]+)*;base64,([A-Za-z0-9+/=_\s-]{120,}|[A-Za-z0-9+/=_-]*)"
+    r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.=+-]+)*;base64,([A-Za-z0-9+/=_-]*(?:\n[A-Za-z0-9+/=_-]{60,})*)"
 )
 _UNWRITABLE = re.compile("[\ud800-\udfff\x00]")
 _TEXT_KEYS = ("text", "content", "transcript", "extracted_content", "refusal", "summary")

@@ -191,6 +191,8 @@ class EventSummary:
     completed: bool = False
     by: Literal["model", "extract"] = "extract"
     calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
 
 
 class Decider(Protocol):

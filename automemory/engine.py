@@ -265,7 +265,8 @@ class Engine:
             )
         if named == "new":
             verdict = await self._ask(replace(context, active=None, recent=()))
-            return replace(verdict, by="host", p=None)
+            decision = verdict.decision.model_copy(update={"continue_": False})
+            return replace(verdict, decision=decision, by="host", p=None)
         return await self._ask(context)
 
     async def _ask(self, context: DecisionContext) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,6 +14,7 @@ from pydantic import TypeAdapter
 from automemory.decision import NotifyCandidate
 from automemory.turn import Message, Turn
 
+_LEFT_OUT = re.compile(r"\(… (\d{1,12}) characters left out …\)")
 Redactor = Callable[[str], str]
 _MARGIN = 4096  # no secret is longer; what lies this close to a cut is not kept
 
@@ -82,9 +84,9 @@ class Intake:
         """A text, redacted and at most about `limit` characters long."""
         if len(text) <= limit + _MARGIN:
             clear = self.redact(text)
-            return clear if len(clear) <= limit else _cut(clear, clear, limit, len(clear))
+            return clear if len(clear) <= limit else _cut(clear, clear, clear, limit)
         head, tail = self.redact(text[: limit + _MARGIN]), self.redact(text[-(limit + _MARGIN) :])
-        return _cut(head[: max(0, len(head) - _MARGIN)], tail[_MARGIN:], limit, len(text))
+        return _cut(text, head[: max(0, len(head) - _MARGIN)], tail[_MARGIN:], limit)
 
     def _message(self, message: Message) -> Message:
         tool = message.role == "tool"
@@ -114,6 +116,12 @@ def _adapter() -> TypeAdapter[Accepted]:
     return TypeAdapter(Accepted)
 
 
-def _cut(head: str, tail: str, limit: int, length: int) -> str:
+def _cut(text: str, head: str, tail: str, limit: int) -> str:
+    """Head and tail of a text around a mark of how much is gone, what an earlier cut took included."""
     first, last = head[: limit * 2 // 3], tail[max(0, len(tail) - limit // 3) :]
-    return f"{first}\n(… {length - len(first) - len(last)} characters left out …)\n{last}"
+    gone = len(text) - len(first) - len(last) + _gone(text) - _gone(first) - _gone(last)
+    return f"{first}\n(… {gone} characters left out …)\n{last}"
+
+
+def _gone(text: str) -> int:
+    return sum(map(int, _LEFT_OUT.findall(text)))

@@ -13,7 +13,7 @@ from automemory.decision import EventView, Exchange
 from automemory.errors import PathEscape, VaultError
 from automemory.intake import Accepted
 from automemory.planning import Limits, Located, Place, Target
-from automemory.turn import steps
+from automemory.turn import Step, steps
 from automemory.vault import frontmatter, note
 from automemory.vault.catalog import head_of
 from automemory.vault.disk import Signature
@@ -53,10 +53,11 @@ class Locator:
         self._store.committer.recover()
         catalog.refresh(str(day - timedelta(days=back)) for back in range(self._limits.window_days + 1))
         version = self._store.state.version(stream)
-        opened = catalog.open_events(stream, since)
+        recent = self._recent(stream, str(day), since, bool(accepted.event))  # reads notes that people changed
+        opened = catalog.open_events(stream)
         earlier = bool(opened) and opened[0].date > str(day)
-        head = catalog.last_of_day(stream, str(day)) if earlier else opened[0] if opened else None
-        recent = self._recent(stream, str(day), since, bool(accepted.event))
+        current = opened[:1] if opened and opened[0].date >= since else []
+        head = catalog.last_of_day(stream, str(day)) if earlier else next(iter(current), None)
         shown = tuple(
             r for r in recent if r.path not in {o.path for o in opened} | {head.path if head else ""}
         )
@@ -65,7 +66,7 @@ class Locator:
             version=version,
             active=self._active(stream, head) if head else None,
             earlier=earlier,
-            strays=() if earlier else tuple(opened[1:]),
+            strays=() if earlier else tuple(opened[len(current) :]),
             recent=shown if accepted.event else shown[:RECENT],
             links=self.links(accepted, shown),
             gone=self._gone(stream),
@@ -91,7 +92,7 @@ class Locator:
         """The stream's commit counter and all its open events, the active one first."""
         self._store.committer.recover()
         version = self._store.state.version(stream)
-        heads = self._store.catalog.open_events(stream, "")
+        heads = self._store.catalog.open_events(stream)
         return version, [place for head in heads if (place := self._active(stream, head))]
 
     def beside(self, goal: Target, day: str) -> tuple[Target, Callable[[str], bool], str]:
@@ -112,8 +113,11 @@ class Locator:
         """The link targets, as they are written, that may be live in what this turn adds."""
         offered = [head.path for head in shown] + [candidate.path for candidate in accepted.notify]
         known = {form for path in offered for form in (path, path.removesuffix(".md"))}
-        written = live_links(steps(accepted.turn.messages), lambda target: True)[:_LINKS]
-        return frozenset(known | {target for target in written if self._exists(target)})
+        return self.existing(steps(accepted.turn.messages)) | known
+
+    def existing(self, said: Sequence[Step]) -> frozenset[str]:
+        """The targets that people and assistants linked to in these steps and that are files of the vault."""
+        return frozenset(filter(self._exists, live_links(said, lambda target: True)[:_LINKS]))
 
     def remember(self, stream: str, path: str, seen: EventView | None) -> None:
         """Keep an event's view for the stream's next turn; None forgets it."""

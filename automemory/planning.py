@@ -22,6 +22,7 @@ from automemory.vault.layout import (
     folder_name,
     link,
     numbered,
+    parse_event_path,
     slug_from_words,
     slugify,
 )
@@ -31,6 +32,7 @@ from automemory.vault.quoting import inline, live_links
 Route = Literal["continue", "switch", "day-end", "cap", "open", "extend"]
 TRIVIAL_CHARS = 600
 TITLE_CHARS, DESCRIPTION_CHARS = 120, 600
+_NUMBER = re.compile(r"-\d+$")
 _WIKILINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]]*)\]\]")
 
 
@@ -133,9 +135,7 @@ def target(way: Route, located: Located, verdict: Verdict, turn: Accepted) -> Ta
     if active and way == "day-end":
         return Target("inherited", active.slug, active.title, description, active)
     if active and way == "cap":
-        return Target(
-            "inherited", re.sub(r"-\d+$", "", active.slug) or active.slug, active.title, description, active
-        )
+        return Target("inherited", _unnumbered(active), active.title, description, active)
     words = turn.turn.user_text or turn.turn.reply_text
     slug = slugify(verdict.decision.new_event_slug) or slug_from_words(words) or fallback_slug(turn.at)
     title = one_line(verdict.title, TITLE_CHARS) or slug.replace("-", " ")
@@ -249,7 +249,7 @@ def block_of(
 
 def _patch(verdict: Verdict, links: frozenset[str]) -> str:
     """The patch as one safe line that cannot be taken for the line of references."""
-    line = inline(one_line(verdict.decision.summary_patch, DESCRIPTION_CHARS), links.__contains__)
+    line = inline(_folded(verdict.decision.summary_patch, DESCRIPTION_CHARS), links.__contains__)
     return "r" + line[1:] if line.startswith("Refs:") else line
 
 
@@ -263,12 +263,25 @@ def opened_view(head: EventHead, first: Exchange, chars: int) -> EventView:
 
 def one_line(text: str, limit: int) -> str:
     """A text as one line of at most `limit` characters, cut at a word; wikilinks become their names."""
-    folded = " ".join(_WIKILINK.sub(r"\1", text).split())
+    return _folded(_WIKILINK.sub(r"\1", text), limit)
+
+
+def _folded(text: str, limit: int) -> str:
+    folded = " ".join(text.split())
     if len(folded) <= limit:
         return folded
     head = folded[: limit - 1]
     cut = head.rfind(" ")
     return (head[:cut] if cut > limit // 2 else head).rstrip() + "…"
+
+
+def _unnumbered(head: EventHead) -> str:
+    """The slug without the number that an earlier cap gave it; a number of its own stays."""
+    before = parse_event_path(head.inherits)
+    base = _NUMBER.sub("", head.name)
+    if before and before[0] == head.date and base in {before[1], _NUMBER.sub("", before[1])}:
+        return _NUMBER.sub("", head.slug)
+    return head.slug
 
 
 def _sections(goal: Target, body: str) -> str:

@@ -1,7 +1,7 @@
 """Masking secrets: keys, tokens, private keys and passwords, wherever they stand in a text.
 
 Formats come from the detectors of detect-secrets, run over the whole text and widened to the whole token, and
-from rules for what those miss: values named `api_key` or the like, PEM blocks, passwords in URLs, newer vendors.
+from rules for what those miss: values named `api_key` or alike, PEM blocks, passwords in URLs, new vendors.
 What only looks random (a hash, a UUID) stays unless its name says that it is secret. Every rule is one pass.
 """
 
@@ -39,74 +39,13 @@ _MAX_LEFT = 256
 
 # How tokens of vendors begin; what follows has at least 12 characters.
 _PREFIXES = (
-    *(
-        "sk-",
-        "sk_live_",
-        "sk_test_",
-        "rk_live_",
-        "rk_test_",
-        "pk_live_",
-        "whsec_",
-        "github_pat_",
-        "ghp_",
-        "gho_",
-    ),
-    *(
-        "ghu_",
-        "ghs_",
-        "ghr_",
-        "glpat-",
-        "gldt-",
-        "glrt-",
-        "glcbt-",
-        "glptt-",
-        "hf_",
-        "api_org_",
-        "AIza",
-        "ya29.",
-    ),
-    *(
-        "GOCSPX-",
-        "1//0",
-        "npm_",
-        "pypi-",
-        "dckr_pat_",
-        "xoxa-",
-        "xoxb-",
-        "xoxe-",
-        "xoxe.",
-        "xoxo-",
-        "xoxp-",
-        "xoxr-",
-    ),
-    *(
-        "xoxs-",
-        "xapp-",
-        "SG.",
-        "sq0atp-",
-        "sq0csp-",
-        "shpat_",
-        "shpss_",
-        "AGE-SECRET-KEY-",
-        "AKC",
-        "tvly-",
-        "gsk_",
-    ),
-    *(
-        "xai-",
-        "pplx-",
-        "r8_",
-        "lsv2_",
-        "nvapi-",
-        "dop_v1_",
-        "sntrys_",
-        "sntryu_",
-        "figd_",
-        "lin_api_",
-        "ntn_",
-    ),
-    *("ATATT3", "PMAK-", "hvs.", "eyJ"),
-)
+    "sk-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "whsec_", "github_pat_", "ghp_",
+    "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "hf_", "api_org_",
+    "AIza", "ya29.", "GOCSPX-", "1//0", "npm_", "pypi-", "dckr_pat_", "xoxa-", "xoxb-", "xoxe-", "xoxe.",
+    "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xapp-", "SG.", "sq0atp-", "sq0csp-", "shpat_", "shpss_",
+    "AGE-SECRET-KEY-", "AKC", "tvly-", "gsk_", "xai-", "pplx-", "r8_", "lsv2_", "nvapi-", "dop_v1_",
+    "sntrys_", "sntryu_", "figd_", "lin_api_", "ntn_", "ATATT3", "PMAK-", "hvs.", "eyJ",
+)  # fmt: skip
 _TELEGRAM = re.compile(r":(?<=\d{8}:)[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])")
 _AWS = re.compile(
     r"(?:A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA)[A-Z0-9]{16}"
@@ -128,27 +67,28 @@ _HEADERS = (
     ),
     re.compile(r"bearer[ \t]{1,4}([^\s\"'`,;\\<>()]{8,})"),
 )
-_NAMES = {
-    **{
-        "pass": r"(?:w(?:or)?d|phrase|code)?",
-        "pwd": "",
-        "secret": "",
-        "token": "",
-        "key": "",
-        "credential": "s?",
-    },
-    **{"sig": r"(?:nature)?(?==)", "密码": "", "口令": "", "密钥": "", "令牌": ""},
-}
+_NAMES = (
+    *(
+        "pass(?:w(?:or)?d|phrase|code)?",
+        "pwd",
+        "secret",
+        "token",
+        "key",
+        "credentials?",
+        "sig(?:nature)?(?==)",
+    ),
+    *("密码", "口令", "密钥", "令牌"),
+)
 _NAMED = tuple(
     re.compile(
-        rf"(?P<name>{root}{rest})(?:[_-]?(?:access|key|token|base|value|string)){{0,3}}"
+        rf"(?P<name>{name})(?:[_-]?(?:access|key|token|base|value|string)){{0,3}}"
         r"(?P<link>\\{0,3}[\"'`]?\]?[ \t]{0,8}(?:=>|:=|={1,2}|[:：]|is(?=[ \t])|是|为|>|(?<=[ \t])))"
         r"(?:[ \t]{0,8}[a-z_][\w.|\[\] ]{0,40}=(?!=))?[ \t]{0,8}"
     )
-    for root, rest in _NAMES.items()
+    for name in _NAMES
 )
 _KEY_OWNER = re.compile(r"(?:api|access|account|auth|app|private|signing|encryption|master)[_ -]?\Z")
-_MAX_JUDGED = 256
+_MAX_JUDGED = 128
 _QUOTE = re.compile(r"[rbfuRBFU]{0,2}(\\{0,3}[\"'`])")
 _BARE = re.compile(r"[^\s\"'`,;&<>\\\u3000-\u9fff\uff00-\uffef]+")
 _PLACEHOLDER = re.compile(
@@ -176,8 +116,8 @@ def redact(text: str) -> str:
 def make_redactor(extra: Redactor | None = None) -> Redactor:
     """`redact`, followed by a caller's own rule.
 
-    If that rule fails or returns no text, nothing of the text is let through: all of it becomes `[redacted]`, and
-    the kind of failure is logged.
+    If that rule fails or returns no text, nothing of the text is let through: all of it becomes `[redacted]`,
+    and the kind of failure is logged.
     """
     if extra is None:
         return redact
@@ -314,11 +254,10 @@ def _named_values(text: str, lower: str, named: re.Pattern[str]) -> Iterator[Spa
             continue
         quote = _QUOTE.match(text, match.end())
         start, end = _quoted_value(text, quote) if quote else _bare_value(text, match.end())
-        if end > start and _is_secret(
-            text, match, text[start : min(end, start + _MAX_JUDGED)], quoted=bool(quote)
-        ):
-            done = end if quote else _BARE.match(text, start).end()
-            yield start, end
+        value = text[start : min(end, start + _MAX_JUDGED)]
+        if value and _is_secret(text, match, value, quoted=bool(quote)):
+            done = _whole_end(text, start, end, quote)
+            yield start, done
 
 
 def _is_name_of_secret(lower: str, match: re.Match[str]) -> bool:
@@ -329,22 +268,27 @@ def _is_name_of_secret(lower: str, match: re.Match[str]) -> bool:
     return match["name"] != "key" or bool(_KEY_OWNER.search(lower[max(0, start - 12) : start]))
 
 
-def _quoted_value(text: str, quote: re.Match[str]) -> Span:
+def _quoted_value(text: str, quote: re.Match[str], reach: int = _MAX_JUDGED) -> Span:
+    """The value up to its closing quote, or else up to the line's end, as far as `reach`."""
     start = quote.end()
-    limit = min(len(text), start + 2048)
+    limit = min(len(text), start + reach)
     line_end = text.find("\n", start, limit)
     limit = line_end if line_end >= 0 else limit
     end = text.find(quote[1], start, limit)
     return start, end if end >= 0 else limit
 
 
-def _bare_value(text: str, start: int) -> Span:
-    """Judging takes the beginning only, so that a long run of names and `=` costs no more than its length."""
-    match = _BARE.match(text, start, start + _MAX_JUDGED)
-    if match is None:
-        return start, start
-    value = match[0].rstrip(".:")
+def _bare_value(text: str, start: int, reach: int = _MAX_JUDGED) -> Span:
+    match = _BARE.match(text, start, start + reach)
+    value = match[0].rstrip(".:") if match else ""
     return start, start + len(value if re.search(r"[(\[{]", value) else value.rstrip(")]}.:"))
+
+
+def _whole_end(text: str, start: int, end: int, quote: re.Match[str] | None) -> int:
+    """Where a value ends that was judged by its beginning (all of many long ones would take too long)."""
+    if end - start < _MAX_JUDGED - 8:
+        return end
+    return (_quoted_value(text, quote, len(text)) if quote else _bare_value(text, start, len(text)))[1]
 
 
 def _is_secret(text: str, name: re.Match[str], value: str, *, quoted: bool) -> bool:

@@ -25,7 +25,7 @@ from automemory.errors import Conflict, Unwritable
 from automemory.intake import Accepted
 from automemory.planning import Located, Place, Route, Target
 from automemory.result import EventRef, TurnResult
-from automemory.turn import Turn, steps
+from automemory.turn import Step, Turn, steps
 from automemory.vault.commit import Basis
 from automemory.vault.edits import Append, Create, Edit, Filing, Plan, UpdateIndex, merged
 from automemory.vault.event import EventHead, RecordedTurn
@@ -207,7 +207,10 @@ class Nodes:
         new = steps(accepted.turn.messages, row.filed if extend else 0)
         verdict = None if extend else state["verdict"]
         part = row.parts + 1 if extend else 1
-        block = planning.block_of(accepted, row.id, new, part, verdict, located.links)
+        links = located.links
+        if verdict:
+            links |= self._engine.locator.existing([Step("assistant", verdict.decision.summary_patch)])
+        block = planning.block_of(accepted, row.id, new, part, verdict, links)
         seen = Exchange.of(new, block.at, self._engine.locator.as_read(block.patch))
         if way in {"continue", "extend"}:
             place = located.active

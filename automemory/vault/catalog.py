@@ -62,7 +62,8 @@ class Catalog:
         for path in known.keys() - paths:
             self._state.drop_note(path)
         self._read_whole.add(day)
-        self._state.put_day(day, mtime)
+        if self._state.day(day) != mtime:
+            self._state.put_day(day, mtime)
 
     def refresh_note(self, path: str, known: NoteRow | None = None) -> NoteRow | None:
         """The note's cached head, read again if the file changed; None if it is gone or no event's."""
@@ -88,9 +89,9 @@ class Catalog:
         text = self._text(path)
         return note.read_event(path, text) if text is not None else None
 
-    def open_events(self, stream: str, since: str) -> list[EventHead]:
+    def open_events(self, stream: str) -> list[EventHead]:
         """Open events of a stream, the one with the newest turn first."""
-        rows = (self.refresh_note(row.path, row) for row in self._state.open_notes(stream, since))
+        rows = (self.refresh_note(row.path, row) for row in self._state.open_notes(stream))
         return [head_of(row) for row in rows if row and row.is_open and row.stream == stream]
 
     def recent(self, column: str, key: str, since: str, until: str, limit: int) -> list[EventHead]:

@@ -9,6 +9,7 @@ import contextlib
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,7 @@ from automemory.errors import Busy, Conflict, PathEscape, Unwritable
 from automemory.vault.layout import safe_path
 
 TAIL = 2048
+_UTF8 = sys.getfilesystemencoding().lower() == "utf-8"
 _WAIT_ERRORS = {errno.EACCES, errno.EPERM} if os.name == "nt" else set()
 
 
@@ -95,14 +97,14 @@ class Disk:
         """The names of the folders in a folder, hidden ones left out; empty if there is no such folder."""
         try:
             with os.scandir(self.resolve(path)) as entries:
-                return sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir())
+                return sorted(portable(e.name) for e in entries if not e.name.startswith(".") and e.is_dir())
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def entries(self, path: str) -> set[str]:
         """All names in a folder; empty if there is no such folder."""
         try:
-            return set(os.listdir(self.resolve(path)))
+            return {portable(name) for name in os.listdir(self.resolve(path))}
         except (FileNotFoundError, NotADirectoryError):
             return set()
 
@@ -264,7 +266,17 @@ class Disk:
 
 @lru_cache(maxsize=4096)
 def _checked(path: str) -> str:
-    return str(safe_path(path))
+    return native(str(safe_path(path)))
+
+
+def native(path: str) -> str:
+    """A path as this process has to spell it: names on disk are UTF-8, whatever the locale says."""
+    return path if _UTF8 else os.fsdecode(path.encode("utf-8", "surrogateescape"))
+
+
+def portable(name: str) -> str:
+    """The name that `native` spelled."""
+    return name if _UTF8 else os.fsencode(name).decode("utf-8", "replace")
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ MAX_PROPOSAL_CHARS = 120
 MAX_COMPONENT_CHARS = 64
 
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
-_NOTHING = {"null", "none", "nil", "undefined", "n a", "nan", "unknown"}
+_NOTHING = {"null", "none", "nil", "undefined", "n a", "n/a", "nan", "unknown"}
 # Names whose punctuation is all that tells them apart: C#, F#, C++, g++, .NET.
 _SPELLED_OUT = (
     (regex.compile(r"(?<!\w)([a-z])#(?![\w#])"), r"\1-sharp"),
@@ -120,15 +120,12 @@ def check_agent_id(value: str) -> str:
     Raises:
         ConfigError: if it is no single safe path component, or holds a `_` itself.
     """
-    if "_" in value:
-        raise ConfigError(
-            f"agent_id {value!r} holds '_', which ends the agent's part of a folder name: use '-'"
-        )
-    if not re.fullmatch(r"[^\W_](?:[\w.-]*[^\W_])?", value):
-        raise ConfigError(
-            f"agent_id {value!r} may hold letters, digits, '-' and '.' only, no '.' or '-' outside"
-        )
-    return safe_component(value)
+    name = safe_component(value)
+    if "_" in name:
+        raise ConfigError(f"agent_id {value!r} holds '_', which ends it in a folder's name: use '-'")
+    if not regex.fullmatch(r"[\p{L}\p{Nd}](?:[\p{L}\p{M}\p{Nd}.-]*[\p{L}\p{M}\p{Nd}])?", name):
+        raise ConfigError(f"agent_id {value!r} may hold letters, digits and, inside, '-' and '.' only")
+    return name
 
 
 def folder_name(slug: str, agent_id: str | None = None) -> str:
@@ -170,14 +167,13 @@ def parse_link(value: object) -> str | None:
     Takes `[[path]]` with or without alias, heading, `.md` or quotes, a bare path, and the nested list that
     YAML makes of an unquoted `[[path]]`. A short form comes back short: `[[slug]]` is `slug.md`.
     """
-    while isinstance(value, list):
-        value = value[0] if len(value) == 1 else ", ".join(map(str, value)) if value else None
-        if isinstance(value, str):
-            value = f"[[{value}]]"
+    if isinstance(value, list) and len(value) == 1:
+        inner = value[0]
+        value = f"[[{', '.join(map(str, inner))}]]" if isinstance(inner, list) else inner
     if not isinstance(value, str):
         return None
     text = value.strip().strip("\"'").strip()
-    match = re.fullmatch(r"\[\[([^\n]+?)\]\]", text)
+    match = re.fullmatch(r"\[\[((?:(?!\]\]|\[\[)[^\n])+)\]\]", text)
     if match is None and ("[[" in text or "\n" in text or not ("/" in text or text.endswith(".md"))):
         return None
     target = re.split(r"\\?\||#", match[1] if match else text, maxsplit=1)[0].strip()

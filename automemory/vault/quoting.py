@@ -25,6 +25,7 @@ _PLACE = re.compile(
     | (?<=:):                                        # key:: value
     | (?<=[%<])%                                     # %% comment, <% template
     | <(?=[^\W\d_]|[!/?])                            # html
+    | &(?=\#)                                        # &#35;tag
     | (?<![\w/&\#])\#(?=\S)(?!\d+(?:[\s!-,.:-@\[-^`{-~]|$))
     | \](?=\((?!<?(?:https?://|mailto:)))            # [text](note.md)
     | `(?=\s*\$?=)                                   # `= query`

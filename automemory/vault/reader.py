@@ -14,6 +14,7 @@ import aiofiles
 
 from automemory.errors import PathEscape, VaultError
 from automemory.vault import frontmatter, note
+from automemory.vault.disk import native, portable
 from automemory.vault.event import Event, EventHead, read_head
 from automemory.vault.layout import fold, parse_event_path, parse_link, safe_path
 
@@ -149,9 +150,9 @@ class Reader:
 
     def _notes(self, day: str, *, with_missing: bool = False) -> Iterator[str]:
         for name in _folders(self._root / "daily" / day):
-            folder = self._root / "daily" / day / name
+            folder = self._root / "daily" / day / native(name)
             wanted = normalize("NFC", f"{name}.md")
-            same = [n.name for n in folder.iterdir() if normalize("NFC", n.name) == wanted]
+            same = [n for n in (portable(e.name) for e in folder.iterdir()) if normalize("NFC", n) == wanted]
             if same or with_missing:
                 yield f"daily/{day}/{name}/{same[0] if same else f'{name}.md'}"
 
@@ -193,7 +194,7 @@ class Reader:
             if parse_event_path(candidate) and self._place(candidate).is_file():
                 return candidate
         date, _, name = path.rpartition("/")
-        date = date.removeprefix("daily/")
+        date, name = date.removeprefix("daily/"), name.removesuffix(".md")
         named = [
             p for d in self._days(date or None, date or None) for p in self._notes(d) if self._is(p, name)
         ]
@@ -223,7 +224,7 @@ class Reader:
             raise VaultError(f"{path!r} cannot be read ({error.strerror or error})") from error
 
     def _place(self, path: str) -> Path:
-        place = (self._real / safe_path(path)).resolve()
+        place = (self._real / native(str(safe_path(path)))).resolve()
         if self._real not in place.parents:
             raise PathEscape(f"{path!r} leads out of the vault: remove the symbolic link")
         return place
@@ -232,7 +233,7 @@ class Reader:
 def _folders(place: Path) -> list[str]:
     try:
         with os.scandir(place) as entries:
-            return sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir())
+            return sorted(portable(e.name) for e in entries if not e.name.startswith(".") and e.is_dir())
     except (FileNotFoundError, NotADirectoryError):
         return []
 

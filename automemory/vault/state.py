@@ -249,9 +249,9 @@ class State:
     def notes_of_day(self, day: str) -> dict[str, NoteRow]:
         return {row.path: row for row in self._notes("day=?", day)}
 
-    def open_notes(self, stream: str, since: str) -> list[NoteRow]:
-        """Open events of a stream from day `since` on, the one with the newest turn first."""
-        return self._notes("stream=? AND is_open AND day>=? ORDER BY last_at DESC, path DESC", stream, since)
+    def open_notes(self, stream: str) -> list[NoteRow]:
+        """Open events of a stream, the one with the newest turn first."""
+        return self._notes("stream=? AND is_open ORDER BY last_at DESC, path DESC", stream)
 
     def recent_notes(self, column: str, key: str, since: str, until: str, limit: int) -> list[NoteRow]:
         """Events of an agent or a stream between two days, the one with the newest turn first."""
@@ -261,9 +261,9 @@ class State:
         return self._notes(where, key, since, until, limit)
 
     def day(self, day: str) -> int:
-        """The day folder's mtime (ns) when it was last read; -1 if it never was."""
+        """The day folder's mtime (ns) when it was last read; 0 if it never was, or was not there."""
         rows = self._rows("SELECT mtime FROM days WHERE day=?", day)
-        return int(rows[0][0]) if rows else -1
+        return int(rows[0][0]) if rows else 0
 
     def put_day(self, day: str, mtime: int) -> None:
         with self._write(sync="NORMAL") as db:

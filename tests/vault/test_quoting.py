@@ -154,6 +154,7 @@ def test_no_text_defines_links_for_the_rest_of_the_note(text: str, other: str) -
         ("#include <stdio.h>", r"\#include \<stdio.h>"),
         ("标签 #部署 done", r"标签 \#部署 done"),
         ("(#tag) #1a #-", r"(\#tag) \#1a \#-"),
+        ("&#35;tag", r"\&#35;tag"),
         ("# x", r"\# x"),
         ("> - ## x", r"> - \## x"),
         ("#", r"\#"),
@@ -178,7 +179,7 @@ def test_no_text_defines_links_for_the_rest_of_the_note(text: str, other: str) -
     ],
 )
 def test_what_would_be_live_is_disarmed(text: str, escaped: str) -> None:
-    """B64: each kind of live syntax, one by one; no heading, tag or task of a message shows up in the vault."""
+    """B64: each kind of live syntax; no heading, tag or task of a message shows up in the vault."""
     assert escape(text) == escaped
     assert unescape(escaped) == text
 
@@ -202,7 +203,7 @@ def test_ordinary_text_and_fenced_code_stay_as_they_are(text: str) -> None:
 
 
 def test_templates_are_disarmed_in_code_too() -> None:
-    """B64: a template engine runs `<%` wherever it stands, in a message's code and in a tool's output alike."""
+    """B64: a template engine runs `<%` wherever it stands, in code and in a tool's output alike."""
     code = "```erb\n<% run %> <\\% x\n```"
     steps = [Step("user", code), Step("tool", "<%* run %>", "cat", '{"a": "<%"}')]
     assert "<%" not in quote_steps(steps)
@@ -302,14 +303,14 @@ def test_a_place_armed_by_hand_is_left_alone() -> None:
     "piece", ["[", "```\n", "````````\n~~~~~~~~\n", "[[a ", "# ", "- ", "> ", "\\", "`", "^a ", " \t"]
 )
 def test_work_grows_with_the_text(piece: str) -> None:
-    """Hostile repetition is handled in one pass: 200 000 characters come back (hours if it were quadratic)."""
+    """Hostile repetition takes one pass: 200 000 characters come back (hours if it were quadratic)."""
     text = piece * (200_000 // len(piece))
     assert unescape(escape(text)) == text
     assert live_links([Step("user", text)], never) == []
 
 
 def test_fences_that_do_not_close_are_looked_for_once() -> None:
-    """Openers of falling length, each unclosed: the closers are counted once, not searched from every opener."""
+    """Openers of falling length, each unclosed: none of them is code."""
     lines = ["`" * n + "x" for n in range(300, 3, -1)] * 3
     kinds = [kind for _, kind in quoting._lines("\n".join(lines))]
     assert set(kinds) == {"text"}
@@ -376,7 +377,7 @@ def test_inline_text_is_one_inert_paragraph_and_comes_back(text: str) -> None:
 
 
 def test_links_of_people_and_assistants_are_named_in_order() -> None:
-    """B64: `Refs:` repeats links that somebody wrote and that resolve; tools, code and escapes do not count."""
+    """B64: `Refs:` repeats written links that resolve; tools, code and escapes do not count."""
     steps = [
         Step("user", "see [[b|it]], [[gone]], `[[resource/a.md]]`, \\[[resource/a.md]]"),
         Step("tool", "[[resource/a.md]]", "cat", "{}"),

@@ -1,0 +1,124 @@
+"""The messages a model is asked with: a fixed part, the same in every call, and bounded, delimited data.
+
+Whatever the length of a message, an event or a day, the data of a decision stays within `DATA_CHARS`
+characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from automemory._prompts import load_prompt
+from automemory.decision import DecisionContext, EventView, Exchange, NotifyCandidate, RecentEvent, cut_middle
+
+DATA_CHARS = 3000
+SUMMARY_CHARS = 6000
+_TAGS = ("event", "previous", "earlier", "offers", "turn", "turns")
+_FORGED = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(_TAGS)})\b)", re.IGNORECASE)
+
+Messages = list[tuple[str, str]]
+
+
+def boundary_messages(context: DecisionContext, prompts: Path | None = None, *, shown: int = 1) -> Messages:
+    """System and user message of the question whether a turn goes on with the active event.
+
+    Args:
+        context: What is known of the turn.
+        prompts: A folder whose prompt files replace those that ship.
+        shown: How many turns before it are shown.
+    """
+    fixed = load_prompt("boundary", prompts).filled(granularity=context.granularity)
+    return [("system", fixed), ("user", _data(context, shown))]
+
+
+def confirm_messages(context: DecisionContext, prompts: Path | None = None) -> Messages:
+    """System and user message of the second look at a cut."""
+    fixed = load_prompt("confirm", prompts).filled(granularity=context.granularity)
+    return [("system", fixed), ("user", _data(context))]
+
+
+def summary_messages(event: EventView, turns: Sequence[Exchange], prompts: Path | None = None) -> Messages:
+    """System and user message of an event's final summary, from its own turns."""
+    shown = _spread(turns or event.recent, 24)
+    share = max(160, SUMMARY_CHARS // max(1, len(shown)) - 20)
+    lines = [_exchange(turn, share * 3 // 5, share * 2 // 5, share // 4) for turn in shown]
+    return [("system", load_prompt("summary", prompts).text), ("user", _block("turns", "\n\n".join(lines)))]
+
+
+def _data(context: DecisionContext, shown: int = 1) -> str:
+    """What a decider may know, within `DATA_CHARS`: what matters least is cut first."""
+    turn = _block("turn", _exchange(context.turn, 1000, 300, 200))
+    parts = [
+        _earlier(context.recent),
+        _offers(context.notify),
+        _event(context.active),
+        _previous(context.active, shown),
+    ]
+    data = "\n".join(part for part in (*parts, turn) if part)
+    if len(data) > DATA_CHARS:
+        slack = DATA_CHARS - len(turn) - 1
+        data = cut_middle("\n".join(part for part in parts if part), slack) + "\n" + turn
+    return data
+
+
+def _event(active: EventView | None) -> str:
+    if active is None:
+        return "<event>none: this turn starts one</event>"
+    lines = [f"{active.slug}: {_line(active.title, 80)}"]
+    if active.description:
+        lines.append(_line(active.description, 200))
+    if active.turns > 1 or not active.description:
+        lines.append("opened with: " + _line(active.opening.user, 220))
+    patches = [turn.patch for turn in active.recent[:-1] if turn.patch][-2:]
+    lines += [f"then: {_line(patch, 110)}" for patch in patches if active.turns > 2]
+    return _block("event", "\n".join(lines))
+
+
+def _previous(active: EventView | None, shown: int) -> str:
+    if active is None or not active.recent:
+        return ""
+    turns = active.recent[-shown:]
+    each = [_exchange(turn, 240 // len(turns), 260 // len(turns), 120 // len(turns)) for turn in turns]
+    return _block("previous", "\n".join(each))
+
+
+def _earlier(recent: Sequence[RecentEvent]) -> str:
+    return _block("earlier", "\n".join(f"{event.slug}: {_line(event.title, 60)}" for event in recent[:10]))
+
+
+def _offers(notify: Iterable[NotifyCandidate]) -> str:
+    return _block(
+        "offers", "\n".join(f"{_line(n.path, 80)}: {_line(n.title or n.reason, 60)}" for n in notify)
+    )
+
+
+def _exchange(turn: Exchange, user: int, reply: int, tools: int) -> str:
+    """A turn's words and tools, each cut to its number of characters."""
+    lines = [f"person: {cut_middle(turn.user.strip(), user)}" if turn.user.strip() else "person: (nothing)"]
+    if turn.actions:
+        names = Counter(action.split(" ", 1)[0] for action in turn.actions)
+        counted = ", ".join(name if n == 1 else f"{name} x{n}" for name, n in names.items())
+        lines.append(f"tools: {_line(counted + ' | ' + turn.actions[-1], tools)}")
+    if turn.reply.strip():
+        lines.append(f"agent: {_line(turn.reply, reply)}")
+    return "\n".join(lines)
+
+
+def _line(text: str, limit: int) -> str:
+    return cut_middle(" ".join(text.split()), limit)
+
+
+def _block(tag: str, text: str) -> str:
+    """A delimited block of data, in which no delimiter can be forged; empty if there is nothing in it."""
+    return f"<{tag}>\n{_FORGED.sub('‹', text)}\n</{tag}>" if text else ""
+
+
+def _spread(turns: Sequence[Exchange], limit: int) -> list[Exchange]:
+    """At most `limit` of the turns: the first, the last, and between them evenly."""
+    if len(turns) <= limit:
+        return list(turns)
+    step = (len(turns) - 1) / (limit - 1)
+    return [turns[round(i * step)] for i in range(limit)]
