@@ -312,6 +312,49 @@ def chain(ref: Ref, vault: Vault = None, as_json: AsJson = False) -> None:
     _print_events(_open_reader(vault).chain(ref), as_json)
 
 
+@app.command()
+def prompts(
+    sources: Annotated[list[Path], typer.Argument(help="Saved or labelled conversations.")],
+    vault: Annotated[
+        Path | None, typer.Option(help="Where to record what is decided; else a scratch folder.")
+    ] = None,
+    gold: Annotated[bool, typer.Option("--gold", help="Cut the past at the labels.")] = False,
+    replies: Annotated[
+        Path | None, typer.Option(help="Answers to go by and to score, as JSON lines.")
+    ] = None,
+    granularity: Granularity = None,
+    prompts_dir: Annotated[Path | None, typer.Option(help="A folder of prompts to use instead.")] = None,
+) -> None:
+    """Print the exact questions a model would be asked, as JSON lines; score given answers on standard error."""
+    import tempfile
+
+    from automemory.replay.asking import ask, conversations_of, read_replies
+    from automemory.settings import load_settings
+
+    settings = load_settings(granularity=granularity)
+    with tempfile.TemporaryDirectory() as scratch:
+        score = ask(
+            (conversation for source in sources for conversation in conversations_of(_readable(source))),
+            vault or Path(scratch),
+            lambda question: print(question.as_json()),
+            replies=read_replies(_readable(replies)) if replies else None,
+            gold=gold,
+            granularity=settings.granularity,
+            prompts=prompts_dir,
+        )
+    if replies:
+        terminal.say(
+            f"turns {score.turns}, boundaries {score.boundaries}, predicted {score.predicted}, hits {score.hits}: "
+            f"precision {score.precision:.3f}, recall {score.recall:.3f}, F1 {score.f1:.3f}"
+        )
+
+
+def _readable(path: Path) -> Path:
+    if not path.is_file():
+        raise ImportFailed(f"{path}: no such file")
+    return path
+
+
 def _print_events(found: Sequence[EventHead], as_json: bool) -> None:
     if as_json:
         terminal.print_json(found)

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from automemory.turn import Step
 
 Granularity = Literal["coarse", "default", "fine"]
 By = Literal["local", "llm", "fallback", "host", "placed"]
 
+NOTHING = frozenset({"", "null", "none", "n/a", "nil", "undefined"})
 RECENT_TURNS = 8
 USER_CHARS, REPLY_CHARS, ACTION_CHARS, MAX_ACTIONS = 1600, 800, 240, 12
 
@@ -132,27 +133,26 @@ class DecisionContext:
     granularity: Granularity = "default"
 
 
-class BoundaryDecision(BaseModel):
-    """The answer to "does this turn go on with the active event?", as on the wire.
+def _empty_if_nothing(value: Any) -> Any:
+    """Text without space around it; empty for null and for words that mean nothing."""
+    if value is None:
+        return ""
+    text = value.strip() if isinstance(value, str) else value
+    return "" if isinstance(text, str) and text.lower() in NOTHING else text
 
-    Nulls and words for nothing become empty text, so that none of them ever names a folder.
-    """
+
+Words = Annotated[str, BeforeValidator(_empty_if_nothing)]
+"""A model's text, of which null and `"null"` are none, so that neither ever names a folder."""
+
+
+class BoundaryDecision(BaseModel):
+    """The answer to "does this turn go on with the active event?", as on the wire."""
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True, extra="ignore", frozen=True)
 
     continue_: bool = Field(alias="continue")
-    new_event_slug: str = ""
-    summary_patch: str = ""
-
-    @field_validator("new_event_slug", "summary_patch", mode="before")
-    @classmethod
-    def _nothing_is_empty(cls, value: Any) -> Any:
-        if value is None or (
-            isinstance(value, str)
-            and value.strip().lower() in {"", "null", "none", "n/a", "nil", "undefined"}
-        ):
-            return ""
-        return value.strip() if isinstance(value, str) else value
+    new_event_slug: Words = ""
+    summary_patch: Words = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,28 +17,17 @@ from zoneinfo import ZoneInfo
 from automemory import planning
 from automemory._process import alive, owner
 from automemory._worker import Worker
-from automemory.decision import (
-    BoundaryDecision,
-    Decider,
-    DecisionContext,
-    EventSummary,
-    EventView,
-    Exchange,
-    Granularity,
-    NotifyCandidate,
-    Summarizer,
-    Verdict,
-)
+from automemory.decision import EventSummary, EventView
 from automemory.errors import Busy, Conflict, Unwritable, VaultError
-from automemory.intake import Accepted, Intake, local_time
+from automemory.intake import Accepted, Intake, Submission, local_time
+from automemory.judge import Judge
 from automemory.locator import Locator
 from automemory.planning import Limits, Located, Place
 from automemory.result import EventRef, TurnResult
-from automemory.turn import Turn, fingerprint, steps, turn_id
+from automemory.turn import Turn, fingerprint, turn_id
 from automemory.vault.catalog import head_of, stream_key
 from automemory.vault.commit import Basis
 from automemory.vault.edits import Edit, Plan, merged
-from automemory.vault.layout import slugify
 from automemory.vault.state import TurnRow
 from automemory.vault.store import Store
 
@@ -53,7 +42,6 @@ class Options:
     root: Path
     agent: str
     zone: ZoneInfo | None
-    granularity: Granularity
     limits: Limits
     scope: Literal["agent", "stream"]
     single_stream: bool
@@ -69,9 +57,7 @@ class Engine:
         self,
         options: Options,
         intake: Intake,
-        decider: Decider,
-        fallback: Decider,
-        summarizer: Summarizer,
+        judge: Judge,
         clock: Callable[[], datetime],
         worker: Worker,
     ) -> None:
@@ -82,12 +68,13 @@ class Engine:
         self.limits = options.limits
         self.intake = intake
         self.worker = worker
-        self.counters: Counter[str] = Counter()
+        self.counters = judge.counters
         self.waiting: set[str] = set()
-        self.unstored: deque[tuple[Turn, str, str | None, tuple[NotifyCandidate, ...], str | None]] = deque()
+        self.unstored: deque[Submission] = deque()
         self.paused = 0
+        self._storing = asyncio.Lock()
         self.last_error = ""
-        self._decider, self._fallback, self._summarizer = decider, fallback, summarizer
+        self.judge = judge
         self._clock = clock
         self._store: Store | None = None
         self._locator: Locator | None = None
@@ -107,7 +94,7 @@ class Engine:
             o = self.options
             self._store = Store(o.root, sync=o.sync, lock_timeout_s=o.lock_timeout_s)
             self._locator = Locator(self._store, o.agent, o.limits, o.scope)
-            self.waiting |= {r.id for r in self._store.state.pending() if not alive(r.owner)}
+            self.waiting |= {r.id for r in self.pending() if not alive(r.owner)}
         return self._store
 
     @property
@@ -117,6 +104,11 @@ class Engine:
         assert self._locator is not None
         return self._locator
 
+    def pending(self) -> list[TurnRow]:
+        """This agent's turns that are not filed yet, oldest first."""
+        own = stream_key(self.agent, "")
+        return [row for row in self.store.state.pending() if row.stream.startswith(own)]
+
     def stream(self, thread: str) -> str:
         return stream_key(self.agent, self.thread(thread))
 
@@ -125,8 +117,9 @@ class Engine:
 
     async def open(self) -> None:
         """Open the vault off the loop, since that may have to read all of it."""
-        if self._store is None:
-            await asyncio.to_thread(lambda: self.store)
+        async with self._storing:
+            if self._store is None:
+                await asyncio.to_thread(lambda: self.store)
 
     async def close(self) -> None:
         if self._store is not None:
@@ -135,32 +128,41 @@ class Engine:
 
     # accept
 
-    async def accept(
-        self,
-        turn: Turn,
-        thread: str,
-        event: str | None,
-        notify: tuple[NotifyCandidate, ...],
-        id: str | None = None,
-    ) -> TurnRow | TurnResult:
+    async def accept(self, handed: Submission) -> TurnRow | TurnResult:
         """Store a turn durably; a row that is to be filed, or the result if there is nothing to file."""
         try:
             await self.open()
-            while self.unstored:
-                await asyncio.to_thread(self._accept, *self.unstored[0])
-                self.unstored.popleft()
-            return await asyncio.to_thread(self._accept, turn, thread, event, notify, id)
+            await self.store_unstored()
+            return await asyncio.to_thread(self._accept, handed)
         except VaultError as error:
-            if len(self.unstored) >= UNSTORED:
+            if self.paused or len(self.unstored) >= UNSTORED:
                 raise
-            self.unstored.append((turn, thread, event, notify, id))
-            self._note_failure(error)
-            return TurnResult("deferred", id or "", error=str(error))
+            self.unstored.append(replace(handed, turn=self._timed(handed.turn)))
+            self.last_error = str(error)
+            return TurnResult("deferred", handed.id or "", error=str(error))
 
-    def _accept(
-        self, turn: Turn, thread: str, event: str | None, notify: tuple[NotifyCandidate, ...], id: str | None
-    ) -> TurnRow | TurnResult:
-        state, stream = self.store.state, self.stream(thread)
+    async def store_unstored(self) -> None:
+        """Store the turns that wait in memory, oldest first."""
+        async with self._storing:
+            while self.unstored:
+                found = await asyncio.to_thread(self._accept, self.unstored[0])
+                self.unstored.popleft()
+                self.waiting |= {found.id} if isinstance(found, TurnRow) else set()
+
+    def _timed(self, turn: Turn) -> Turn:
+        if turn.at is not None:
+            return turn
+        first, *rest = turn.messages
+        return replace(turn, messages=(replace(first, at=self._clock()), *rest))
+
+    def _accept(self, handed: Submission) -> TurnRow | TurnResult:
+        with suppress(Conflict):  # another process has the same turn in hand
+            return self._accept_now(handed)
+        return self._accept_now(handed)
+
+    def _accept_now(self, handed: Submission) -> TurnRow | TurnResult:
+        turn, id = handed.turn, handed.id
+        state, stream = self.store.state, self.stream(handed.thread)
         first = self.intake.first(turn)
         first_print = fingerprint(first)
         if id is None:
@@ -169,15 +171,15 @@ class Engine:
                 id = turn_id(stream, first, seen := seen + 1)
         row = state.turn(id)
         taken = self.intake.take(turn)
-        if row is None and (self.paused or not taken.messages):
-            self.store.exclude([(id, stream, first_print)])
-            return TurnResult("excluded", id)
         if row is not None and (known := self._known(row, taken)):
             return known
+        if self.paused or not taken.messages:
+            self.store.exclude([(id, stream, first_print)])
+            return TurnResult("excluded", id)
         at = local_time(taken.at or self._clock(), self.options.zone)
         if row is not None and row.payload is not None:
             at = Accepted.load(row.payload).at
-        payload = Accepted(taken, self.thread(thread), at, event, notify).dump()
+        payload = Accepted(taken, self.thread(handed.thread), at, handed.event, handed.notify).dump()
         draft = "accepted" if taken.complete else "draft"
         size = len(taken.messages)
         new = row or TurnRow(0, id, stream, first_print, draft, size, 0, 0, "", owner(), payload)
@@ -208,7 +210,7 @@ class Engine:
         except VaultError as error:
             self._blocked = isinstance(error, (Unwritable, Busy))
             self.waiting.add(row.id)
-            self._note_failure(error)
+            self.last_error = str(error)
             return TurnResult("deferred", row.id, error=str(error))
         self.waiting.discard(row.id)
         self._done[row.id] = result
@@ -230,6 +232,7 @@ class Engine:
     def _locate(self, row: TurnRow, accepted: Accepted) -> TurnRow | tuple[TurnRow | None, Located | None]:
         """The stream's older turn that has to go first; or where this one stands, None if it is filed."""
         state = self.store.state
+        self.store.committer.recover()  # it may be this very turn that an interrupted plan files
         if older := state.pending(row.stream, row.seq):
             return older[0]
         current = state.turn(row.id)
@@ -251,72 +254,6 @@ class Engine:
         path = current.path if current else ""
         return self._done.get(row.id) or TurnResult("recorded", row.id, event=self._ref(path), files=(path,))
 
-    # decide
-
-    async def decide(self, located: Located, accepted: Accepted) -> Verdict:
-        """Ask the decider, within its time; else the local one; if that fails too, the event goes on."""
-        if located.earlier and located.active:
-            return Verdict(BoundaryDecision(continue_=True), "placed")
-        context = self._context(located, accepted)
-        named = accepted.event
-        if named and named != "new":
-            return self._host_verdict(
-                await self._ask(replace(context, active=None, recent=())), located, named
-            )
-        if named == "new":
-            verdict = await self._ask(replace(context, active=None, recent=()))
-            decision = verdict.decision.model_copy(update={"continue_": False})
-            return replace(verdict, decision=decision, by="host", p=None)
-        return await self._ask(context)
-
-    async def _ask(self, context: DecisionContext) -> Verdict:
-        began = time.perf_counter()
-        error = ""
-        for decider in dict.fromkeys((self._decider, self._fallback)):
-            try:
-                async with asyncio.timeout(self.options.decide_timeout_s):
-                    verdict = await decider.decide(context)
-                break
-            except Exception as failure:  # a decider is anybody's code: whatever it raises, the turn goes on
-                error = error or f"{type(failure).__name__}: {failure}"
-                self.counters["fallback"] += 1
-        else:
-            verdict = Verdict(BoundaryDecision(continue_=True), "fallback")
-        proposed = verdict.decision.new_event_slug
-        if not verdict.decision.continue_ and proposed and slugify(proposed) is None:
-            error = error or "the proposed name is no name"
-        self.counters["calls"] += verdict.calls
-        self.counters["prompt_tokens"] += verdict.prompt_tokens
-        self.counters["completion_tokens"] += verdict.completion_tokens
-        clean = {
-            name: self.intake.redact(getattr(verdict.decision, name))
-            for name in ("new_event_slug", "summary_patch")
-        }
-        return replace(
-            verdict,
-            decision=verdict.decision.model_copy(update=clean),
-            title=self.intake.redact(verdict.title),
-            by="fallback" if error else verdict.by,
-            error=error,
-            ms=round((time.perf_counter() - began) * 1000, 1),
-        )
-
-    def _host_verdict(self, named: Verdict, located: Located, event: str) -> Verdict:
-        """The caller's choice: the active event if it has that slug, else one to go back to or open."""
-        slug = slugify(self.intake.redact(event)) or ""
-        active = located.active.head.slug if located.active else None
-        decision = named.decision.model_copy(update={"continue_": slug == active, "new_event_slug": slug})
-        return replace(named, decision=decision, title="", by="host", p=None)
-
-    def _context(self, located: Located, accepted: Accepted) -> DecisionContext:
-        return DecisionContext(
-            turn=Exchange.of(steps(accepted.turn.messages), accepted.at),
-            active=located.active.view if located.active else None,
-            recent=tuple(planning.recent_event(head) for head in located.recent),
-            notify=accepted.notify,
-            granularity=self.options.granularity,
-        )
-
     # close
 
     async def sum_up(self, place: Place) -> tuple[EventSummary | None, bool]:
@@ -324,22 +261,9 @@ class Engine:
         view = place.view
         if view is None or not view.turns or planning.trivial(view):
             return None, False
-        try:
-            turns = await asyncio.to_thread(self.locator.exchanges, place.head.path)
-            async with asyncio.timeout(self.options.decide_timeout_s):
-                summary = await self._summarizer.summarize(view, turns)
-        except VaultError:
-            raise
-        except Exception as failure:  # a summarizer is anybody's code: the event is closed all the same
-            self.last_error = f"summary: {type(failure).__name__}"
-            self.counters["summaries_pending"] += 1
-            return None, True
-        redacted = replace(
-            summary,
-            description=self.intake.redact(summary.description),
-            title=self.intake.redact(summary.title),
-        )
-        return redacted, False
+        turns = await asyncio.to_thread(self.locator.exchanges, place.head.path)
+        summary = await self.judge.summarize(view, turns)
+        return summary, summary is None
 
     async def close_stream(self, stream: str, closed_by: str) -> EventRef | None:
         """Close a stream's active event, and any other it left open; None if there was none."""
@@ -390,6 +314,3 @@ class Engine:
             return None
         head = head_of(row)
         return EventRef(head.path, head.slug, head.title, "continued")
-
-    def _note_failure(self, error: Exception) -> None:
-        self.last_error = str(error)

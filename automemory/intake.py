@@ -20,6 +20,25 @@ _MARGIN = 4096  # no secret is longer; what lies this close to a cut is not kept
 
 
 @dataclass(frozen=True, slots=True)
+class Submission:
+    """A turn as it is handed in.
+
+    Attributes:
+        turn: The turn.
+        thread: The thread it belongs to.
+        event: What the caller says of its event: `new`, a slug, or None.
+        notify: Resources offered with it.
+        id: The turn's id, if it is known to be one that is recorded already.
+    """
+
+    turn: Turn
+    thread: str = "main"
+    event: str | None = None
+    notify: tuple[NotifyCandidate, ...] = ()
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
     """A turn as it is stored until it is filed.
 

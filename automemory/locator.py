@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date as Date
 from datetime import timedelta
 from typing import Literal
+from unicodedata import normalize
 
 from automemory.decision import EventView, Exchange
 from automemory.errors import PathEscape, VaultError
@@ -50,10 +51,10 @@ class Locator:
         day = accepted.at.date()
         since = self._since(day)
         catalog = self._store.catalog
-        self._store.committer.recover()
         catalog.refresh(str(day - timedelta(days=back)) for back in range(self._limits.window_days + 1))
         version = self._store.state.version(stream)
-        recent = self._recent(stream, str(day), since, bool(accepted.event))  # reads notes that people changed
+        # Before the open ones are asked for: it reads what people changed in older notes.
+        recent = self._recent(stream, str(day), since, bool(accepted.event))
         opened = catalog.open_events(stream)
         earlier = bool(opened) and opened[0].date > str(day)
         current = opened[:1] if opened and opened[0].date >= since else []
@@ -69,7 +70,7 @@ class Locator:
             strays=() if earlier else tuple(opened[len(current) :]),
             recent=shown if accepted.event else shown[:RECENT],
             links=self.links(accepted, shown),
-            gone=self._gone(stream),
+            gone=self._gone(stream, {normalize("NFC", head.path) for head in (*opened, *recent)}),
         )
 
     def place(self, path: str, after: Sequence[Edit] = ()) -> Place | None:
@@ -78,7 +79,10 @@ class Locator:
         row = self._store.catalog.refresh_note(path) if signature else None
         if signature is None or row is None:
             return None
-        tail = self._store.disk.tail(path)
+        try:
+            tail = self._store.disk.tail(path)
+        except PathEscape:  # a link that leads out of the vault stands there now
+            return None
         lead = note.gap(tail) if note.ends_whole(tail) else note.lead(self._store.disk.read(path) or b"")
         size = signature.size + sum(self._growth(edit) for edit in after)
         return Place(head_of(row), None, signature, size, lead, note.newline_of(tail))
@@ -156,11 +160,14 @@ class Locator:
     def _since(self, day: Date) -> str:
         return str(day - timedelta(days=self._limits.window_days))
 
-    def _gone(self, stream: str) -> Closing | None:
+    def _gone(self, stream: str, there: set[str]) -> Closing | None:
+        """The event this stream was at, if its note is gone, not just named in another Unicode form."""
         path, _, seen = self._views.get(stream, ("", None, None))
         if not path or seen is None or self._store.disk.signature(path) is not None:
             return None
         del self._views[stream]
+        if normalize("NFC", path) in there:
+            return None
         return Closing(path, "", seen.description)
 
     def _growth(self, edit: Edit) -> int:

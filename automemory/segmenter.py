@@ -22,7 +22,7 @@ from automemory import planning
 from automemory.decision import EventSummary, EventView, Exchange, NotifyCandidate, Verdict
 from automemory.engine import Engine
 from automemory.errors import Conflict, Unwritable
-from automemory.intake import Accepted
+from automemory.intake import Accepted, Submission
 from automemory.planning import Located, Place, Route, Target
 from automemory.result import EventRef, TurnResult
 from automemory.turn import Step, Turn, steps
@@ -130,8 +130,14 @@ class Nodes:
         row = state.get("row")
         if row is None:
             turn = Turn.of(state["messages"])
-            told = (state.get("thread_id", "main"), state.get("event"), tuple(state.get("notify", ())))
-            found = await self._engine.accept(turn, *told, id=state.get("turn_id"))
+            handed = Submission(
+                turn,
+                state.get("thread_id", "main"),
+                state.get("event"),
+                tuple(state.get("notify", ())),
+                state.get("turn_id"),
+            )
+            found = await self._engine.accept(handed)
             if isinstance(found, TurnResult):
                 return {"result": found}
             row = found
@@ -152,7 +158,7 @@ class Nodes:
         active = located.active.head.path if located.active else ""
         verdict = state.get("verdict")
         if verdict is None or state.get("decided_on") != active:
-            verdict = await self._engine.decide(located, accepted)
+            verdict = await self._engine.judge.decide(located, accepted)
         way = planning.route(located, verdict, self._engine.limits)
         return {"verdict": verdict, "decided_on": active, "way": way}
 

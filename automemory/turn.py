@@ -1,67 +1,30 @@
-"""What happened in one agent turn: the person's words, the agent's steps and its reply.
-
-Messages come in as LangChain messages or as role/content dicts of any of the usual shapes and leave as plain
-values. Nothing here touches the disk, the clock or LangChain.
-"""
+"""What happened in one agent turn: the person's words, the agent's steps and its reply."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from automemory.content import Parts, clean, read_content
 from automemory.errors import ConfigError
+from automemory.message import ROLES, Message, ToolCall, parse_time, read_messages, shown
 
-ROLES = {
-    "user": "user", "human": "user", "humanmessagechunk": "user",
-    "assistant": "assistant", "ai": "assistant", "aimessagechunk": "assistant", "gpt": "assistant",
-    "model": "assistant", "bot": "assistant", "chatgpt": "assistant", "bing": "assistant",
-    "bard": "assistant", "claude": "assistant", "function_call": "assistant",
-    "tool": "tool", "toolmessagechunk": "tool", "function": "tool", "functionmessagechunk": "tool",
-    "observation": "tool", "function_response": "tool",
-    "system": "system", "systemmessagechunk": "system", "developer": "system",
-}  # fmt: skip
-TIME_KEYS = ("timestamp", "created_at", "create_time")
-_EARLIEST, _LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One call of a tool: its name, its arguments as text (JSON where structured) and the call's id."""
-
-    name: str
-    arguments: str = ""
-    id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message of a conversation.
-
-    Attributes:
-        role: `user`, `assistant`, `tool`, `system`, or an unknown role's own label.
-        text: What was said, or a tool's output. Binary parts are placeholders, reasoning is left out.
-        id: The source's stable id of the message, if it has one.
-        at: When it was said; without a zone it is meant in the vault's zone.
-        tool_calls: What the assistant called with this message.
-        tool_call_id: On a tool's result, the id of the call it answers.
-        name: On a tool's result, the tool's name.
-        error: On a tool's result, whether the tool failed.
-    """
-
-    role: str
-    text: str = ""
-    id: str | None = None
-    at: datetime | None = None
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str | None = None
-    name: str | None = None
-    error: bool = False
+__all__ = [
+    "ROLES",
+    "Message",
+    "Step",
+    "ToolCall",
+    "Turn",
+    "align",
+    "fingerprint",
+    "parse_time",
+    "read_messages",
+    "split_turns",
+    "steps",
+    "turn_id",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +74,7 @@ class Turn:
         messages = tuple(m for m in read_messages(value) if m.role != "system")
         if not messages:
             raise ConfigError(
-                f"no message to record in {_short(value)}: give at least one user or assistant message"
+                f"no message to record in {shown(value)}: give at least one user or assistant message"
             )
         return cls(messages, complete)
 
@@ -129,27 +92,6 @@ class Turn:
         """What the agent said last, or everything it said where the turn ends with a tool."""
         said = [m.text for m in self.messages if m.role == "assistant" and m.text.strip()]
         return said[-1] if said else ""
-
-
-def read_messages(value: Any) -> list[Message]:
-    """Messages from one message or a list of them; see `Turn.of` for the shapes taken.
-
-    Raises:
-        ConfigError: if an item is neither a message nor a dict with a role.
-    """
-    if isinstance(value, Turn):
-        return list(value.messages)
-    if isinstance(value, (str, bytes)) or value is None:
-        raise ConfigError(
-            f"{_short(value)} is no message: give a dict with 'role' and 'content', or a LangChain message"
-        )
-    if isinstance(value, (Message, Mapping)) or hasattr(value, "content"):
-        value = [value]
-    if not isinstance(value, Iterable):
-        raise ConfigError(
-            f"{_short(value)} is no message: give a dict with 'role' and 'content', or a LangChain message"
-        )
-    return [message for item in value for message in _read_message(item)]
 
 
 def split_turns(messages: Sequence[Message]) -> list[Turn]:
@@ -209,160 +151,6 @@ def turn_id(stream: str, first: Message, seen: int = 0) -> str:
     return _hash("words", stream, fingerprint(first), str(seen))
 
 
-def parse_time(value: Any) -> datetime | None:
-    """A time from ISO 8601 text, or from seconds (or smaller units) since 1970; None if it makes no sense.
-
-    Times outside the years 2000 to 2099 are taken for missing: they come from zeroed or mis-scaled fields.
-    """
-    if isinstance(value, datetime):
-        found: datetime | None = value
-    elif isinstance(value, bool) or value is None:
-        return None
-    elif isinstance(value, (int, float)):
-        found = _from_epoch(float(value))
-    elif isinstance(value, str):
-        text = value.strip()
-        if re.fullmatch(r"-?\d+(\.\d+)?", text):
-            found = _from_epoch(float(text))
-        else:
-            try:
-                found = datetime.fromisoformat(text)
-            except ValueError:
-                return None
-    else:
-        return None
-    if found is None:
-        return None
-    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
-    try:
-        return found if _EARLIEST <= aware < _LATEST else None
-    except OverflowError:
-        return None
-
-
-def _from_epoch(seconds: float) -> datetime | None:
-    for _ in range(3):
-        if abs(seconds) < 1e11:
-            break
-        seconds /= 1000
-    try:
-        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-    except (OverflowError, ValueError):
-        return None
-
-
-def _read_message(item: Any) -> list[Message]:
-    if isinstance(item, Message):
-        return [replace(item, text=clean(item.text))]
-    data = item if isinstance(item, Mapping) else _attributes(item)
-    label = data.get("role") or data.get("type")
-    if not isinstance(label, str) or not label.strip():
-        raise ConfigError(
-            f"{_short(item)} has no role: give a dict with 'role' and 'content', or a LangChain message"
-        )
-    role = ROLES.get(label.strip().lower(), clean(label.strip())[:40])
-    parts = read_content(data.get("content"))
-    kwargs = data.get("additional_kwargs")
-    extra = kwargs if isinstance(kwargs, Mapping) else {}
-    found = Message(
-        role,
-        parts.text,
-        id=_text_or_none(data.get("id")),
-        at=next((at for at in map(parse_time, _times(data, extra)) if at), None),
-        tool_calls=_calls(data, extra, parts),
-        tool_call_id=_text_or_none(data.get("tool_call_id")),
-        name=_text_or_none(data.get("name")),
-        error=data.get("status") == "error" or data.get("is_error") is True,
-    )
-    return _with_results(found, parts)
-
-
-def _attributes(item: Any) -> Mapping[str, Any]:
-    if not hasattr(item, "content"):
-        raise ConfigError(
-            f"{_short(item)} is no message: give a dict with 'role' and 'content', or a LangChain message"
-        )
-    names = (
-        "role",
-        "type",
-        "content",
-        "id",
-        "name",
-        "additional_kwargs",
-        "tool_calls",
-        "tool_call_id",
-        "status",
-        *TIME_KEYS,
-    )
-    return {name: getattr(item, name, None) for name in names}
-
-
-def _with_results(message: Message, parts: Parts) -> list[Message]:
-    """Tool results that came as parts of a message are messages of the tool, not of the person."""
-    results = [
-        Message(
-            "tool",
-            text,
-            at=message.at,
-            tool_call_id=call_id,
-            error=error,
-            id=f"{message.id}#{i}" if message.id else None,
-        )
-        for i, (call_id, text, error) in enumerate(parts.results)
-    ]
-    if results and not message.text and not message.tool_calls:
-        return results
-    return [*results, message]
-
-
-def _calls(data: Mapping[str, Any], extra: Mapping[str, Any], parts: Parts) -> tuple[ToolCall, ...]:
-    found = [ToolCall(name, _arguments(args), call_id) for call_id, name, args in parts.calls]
-    known = {call.id for call in found}
-    given = data.get("tool_calls") or extra.get("tool_calls") or ()
-    legacy = data.get("function_call") or extra.get("function_call")
-    for raw in [*(given if isinstance(given, Sequence) and not isinstance(given, str) else ()), legacy]:
-        if not isinstance(raw, Mapping):
-            continue
-        inner = raw.get("function")
-        call: Mapping[str, Any] = inner if isinstance(inner, Mapping) else raw
-        name, call_id = _text_or_none(call.get("name")), _text_or_none(raw.get("id"))
-        if name and (call_id is None or call_id not in known):
-            found.append(ToolCall(name, _arguments(call.get("args", call.get("arguments"))), call_id))
-    return tuple(found)
-
-
-def _arguments(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return clean(value)
-    return clean(json.dumps(value, ensure_ascii=False, default=lambda other: f"<{type(other).__name__}>"))
-
-
-def _times(data: Mapping[str, Any], extra: Mapping[str, Any]) -> list[Any]:
-    return [source.get(key) for source in (data, extra) for key in TIME_KEYS]
-
-
-def _result_step(result: Message, call: ToolCall | None) -> Step:
-    name = (call.name if call else None) or result.name or "tool"
-    return Step(
-        "tool", result.text, name, call.arguments if call else None, "error" if result.error else "ok"
-    )
-
-
-def _text_or_none(value: Any) -> str | None:
-    return clean(value) if isinstance(value, str) and value else None
-
-
-def _hash(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "…"
-
-
 def align(history: Sequence[str], recorded: Sequence[str]) -> int:
     """How many of a history's turns are recorded: up to the longest run that `recorded` ends with.
 
@@ -385,3 +173,14 @@ def align(history: Sequence[str], recorded: Sequence[str]) -> int:
     ends = [(runs[len(recorded) + 1 + i], len(history) - i) for i in range(len(history))]
     length, end = max(ends, key=lambda pair: (pair[0], -pair[1]), default=(0, 0))
     return end if length else 0
+
+
+def _result_step(result: Message, call: ToolCall | None) -> Step:
+    name = (call.name if call else None) or result.name or "tool"
+    return Step(
+        "tool", result.text, name, call.arguments if call else None, "error" if result.error else "ok"
+    )
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:16]

@@ -45,13 +45,14 @@ class ScriptedDecider:
         return EventSummary(f"{event.slug} came to an end after {len(turns)} turns.")
 
 
-def make_turn(
-    number: int, at: datetime | None = None, *, reply: str = "", **extra: Any
-) -> list[dict[str, Any]]:
-    """A turn of two messages with ids `u<number>` and `a<number>`, by default `number` minutes past noon."""
+def _turn(number: int, at: datetime | None = None, *, reply: str = "", **extra: Any) -> list[dict[str, Any]]:
     at = at or NOON + timedelta(minutes=number)
     user = {"role": "user", "content": f"Question {number}?", "id": f"u{number}", "timestamp": at.isoformat()}
     return [user | extra, {"role": "assistant", "content": reply or f"Answer {number}.", "id": f"a{number}"}]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the vaults under tests/golden anew")
 
 
 @pytest.fixture
@@ -77,10 +78,26 @@ def open_memory(vault: Path) -> Iterator[Callable[..., AutoMemory]]:
         memory.close()
 
 
-def tree(vault: Path) -> dict[str, str]:
-    """All files of a vault but the library's own: path to text."""
-    return {
-        str(path.relative_to(vault)): path.read_bytes().decode("utf-8")
-        for path in sorted(vault.rglob("*"))
-        if path.is_file() and ".automemory" not in path.parts
-    }
+@pytest.fixture
+def turn() -> Callable[..., list[dict[str, Any]]]:
+    """Makes turns of two messages, ids `u<number>` and `a<number>`, by default `number` minutes past noon."""
+    return _turn
+
+
+@pytest.fixture
+def scripted() -> type[ScriptedDecider]:
+    return ScriptedDecider
+
+
+@pytest.fixture
+def files(vault: Path) -> Callable[[], dict[str, str]]:
+    """Reads all files of the vault but the library's own: path to text."""
+
+    def read() -> dict[str, str]:
+        return {
+            path.relative_to(vault).as_posix(): path.read_bytes().decode("utf-8")
+            for path in sorted(vault.rglob("*"))
+            if path.is_file() and ".automemory" not in path.parts
+        }
+
+    return read

@@ -4,6 +4,8 @@ English and Chinese fully, the other languages of the encoder where a few words 
 rule; everything else here is a feature of the learned score.
 """
 
+# ruff: noqa: E501  (tables of phrases, a language a line)
+
 from __future__ import annotations
 
 import re
@@ -30,7 +32,7 @@ works|works for me|works now|works great|yay|ya|yea|yeah|yep|yes|yes please|you 
 you rock|you too|yup|so helpful|really helpful|great help|that is helpful|that is very helpful|that is awesome
 that is correct|that is cool|that is nice|that is ok|that is okay|i am good|i am fine|we are good|it is fine|it is ok
 let us do it|let us go|let us continue|lets go|lets do it|lets continue|resume|carry on please|k|kk|okk|thank u
-thanks man|thanks mate|thanks buddy|thanks dude|danke|merci|gracias|obrigado|spasibo
+to me|for me|helpful|thanks man|thanks mate|thanks buddy|thanks dude|danke|merci|gracias|obrigado|spasibo
 """
 _ACK_CJK = """
 好的|好|好吧|好呀|好啊|好嘞|好滴|好哒|好呢|好了|嗯|嗯嗯|嗯呢|恩|哦|噢|喔|啊|呀|哈|哈哈|行|行吧|行的|行啊|行了|可以|可以的|可以了
@@ -41,7 +43,7 @@ _ACK_CJK = """
 按你说的来|同意|我同意|赞|赞同|很好|很棒|非常好|非常棒|真棒|真好|太好了|太棒了|棒|不错|挺好|挺好的|真不错|很不错|完美|厉害|牛|牛逼|给力
 再见|拜拜|再会|下次见|那|吧|呢|啦|哇|不用了|不用|不需要|不需要了|不用谢|不客气|没有了|没有|没了|就这些|就这些吧|当然|当然可以|确定
 确认|是这样|原来如此|这样啊|有道理|说得对|你说得对|您说得对|有帮助|很有帮助|非常有帮助|成功了|搞定了|搞定|可行|请|你|您|祝你愉快|好的呢
-ありがとう|ありがとうございます|はい|了解です|了解しました|お願いします|続けて|続けてください|いいね|いいですね|オッケー|なるほど|わかりました|分かりました
+ok的|ありがとう|ありがとうございます|はい|了解です|了解しました|お願いします|続けて|続けてください|いいね|いいですね|オッケー|なるほど|わかりました|分かりました
 고마워|감사합니다|네|알겠습니다|계속
 """
 _ACK_OTHER = """
@@ -133,6 +135,14 @@ KINDS = {
     "explain": _any(r"\b(?:explain|why|what (?:is|are|does|do)|how (?:do|does|is|are|come)|difference)\b", r"解释|为什么|是什么|区别|原理"),
 }  # fmt: skip
 """Kinds of work an agent is asked for; a change of kind often is a change of intention."""
+CONCEDING = _any(r"\byou(?:'re| are) (?:absolutely |completely )?(?:right|correct)\b", r"\bsorry\b", r"\bapolog", r"\bgood catch\b", r"抱歉|对不起|(?:你|您)说得对|没错|прав[ыа]?\b|masz rację|desculp|申し訳")  # fmt: skip
+ACTIONS = {
+    "look": _any(r"^\W*(?:read|list|search|grep|glob|view|find|open|cat|ls|explor|codebase|web|fetch|get|query|check)"),
+    "change": _any(r"^\W*(?:edit|writ|replac|creat|patch|delet|apply|update|insert|multi|str_replace|search_replace|add|move|renam)"),
+    "run": _any(r"^\W*(?:run|bash|terminal|exec|shell|command|python|test|ran)"),
+    "plan": _any(r"^\W*(?:todo|task|think|plan|sequential|mcp_sequential)"),
+}  # fmt: skip
+"""Kinds of tools by their names: a new task is explored first, an old one changed."""
 WH = _any(
     r"^\W*(?:and |so |but |ok(?:ay)?,? |then )?(?:what|which|where|when|who|whose|how|why|is|are|was|do|does|did|can|could|will|would|should|may|has|have)\b",
     r"什么|哪|吗|多少|几|怎|呢[？?]?$|か[？?]?$",

@@ -1,7 +1,7 @@
 """Sentence vectors: a small protocol, and the embedded multilingual encoder behind it.
 
-A text is always encoded alone, never in a batch: batched matrix products differ in the last bits, and a decision must
-be the same whatever was decided before it.
+A text is always encoded alone, never in a batch: batched matrix products differ in the last bits, and a
+decision must be the same whatever was decided before it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Encoder(Protocol):
 class UseEncoder:
     """Universal Sentence Encoder multilingual v3 (16 languages, 512 dimensions), loaded on first use.
 
-    Safe to share between threads. The last `CACHE_SIZE` vectors are kept, so that of a live conversation only the new
-    turn is encoded.
+    Safe to share between threads. The last `CACHE_SIZE` vectors are kept, so that of a live conversation
+    only the new turn is encoded.
     """
 
     def __init__(self) -> None:

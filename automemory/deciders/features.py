@@ -1,7 +1,7 @@
 """The numbers behind a boundary score: how a turn relates to the active event, from the context alone.
 
-Everything here is a pure function of the turn, the event's opening and its last turns; the cost does not grow with
-the event.
+Everything here is a pure function of the turn, the event's opening and its last turns; the cost does not
+grow with the event.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from automemory.deciders.cues import KINDS
+from automemory.deciders.cues import ACTIONS, KINDS
 from automemory.deciders.encoder import Encoder, Vectors
 from automemory.deciders.extract import prose
 from automemory.deciders.text import Text, identifiers, read
@@ -28,23 +28,25 @@ KEPT = 512
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An exchange as it is compared: the texts of both sides read, and their vectors with that of the whole."""
+    """An exchange as it is compared: what both sides said, read and as vectors, and what was done."""
 
     user: Text
     reply: Text
     tools: frozenset[str]
     targets: frozenset[str]
     actions: int
+    kinds: tuple[tuple[str, float], ...]
+    first_looks: bool
     user_vector: Vectors
     reply_vector: Vectors
     whole: Vectors
 
 
 class Look:
-    """Reads exchanges, and keeps the last `KEPT` of them: of a live conversation only the new turn is read."""
+    """Reads exchanges and keeps the last `KEPT`, so that of a live conversation only the new turn is read."""
 
     def __init__(self, encoder: Encoder) -> None:
-        self._encoder = encoder
+        self.encoder = encoder
         self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str, tuple[str, ...]], Seen] = OrderedDict()
 
@@ -55,7 +57,7 @@ class Look:
             if found is not None:
                 self._seen.move_to_end(key)
                 return found
-        found = _look(exchange, self._encoder)
+        found = _look(exchange, self.encoder)
         with self._lock:
             self._seen[key] = found
             if len(self._seen) > KEPT:
@@ -72,7 +74,9 @@ def _look(exchange: Exchange, encoder: Encoder) -> Seen:
     reply_vector = next(vectors, nothing) if reply else nothing
     tools, targets = _actions(exchange.actions)
     return Seen(
-        read(exchange.user), read(exchange.reply), tools, targets, len(exchange.actions),
+        read(exchange.user), read(exchange.reply),
+        tools, targets, len(exchange.actions), _kinds(exchange.actions),
+        bool(exchange.actions and ACTIONS["look"].search(exchange.actions[0])),
         user_vector, reply_vector, _unit(user_vector + 0.5 * reply_vector),
     )  # fmt: skip
 
@@ -100,9 +104,13 @@ def features(
 
 
 def probe(turn: Seen, previous: Seen) -> Row:
-    """What the linear heads read: the turn's user vector, its agreement with the turn before, and that turn's reply."""
+    """What the linear heads read: the turn's user vector, its agreement with the turn before, and that
+    turn's reply.
+    """
     before = _unit(previous.user_vector + previous.reply_vector)
-    return np.concatenate([turn.user_vector, turn.user_vector * before * 20, previous.reply_vector, turn.reply_vector])
+    return np.concatenate(
+        [turn.user_vector, turn.user_vector * before * 20, previous.reply_vector, turn.reply_vector]
+    )
 
 
 def row(named: Mapping[str, float]) -> Row:
@@ -120,6 +128,15 @@ def _actions(actions: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
     return tools, frozenset().union(*(identifiers(action) for action in actions))
 
 
+@lru_cache(maxsize=2048)
+def _kinds(actions: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    """Which part of the actions is of each kind."""
+    return tuple(
+        (kind, sum(bool(cue.search(action)) for action in actions) / max(len(actions), 1))
+        for kind, cue in ACTIONS.items()
+    )
+
+
 def _unit(vector: Vectors) -> Vectors:
     norm = float(np.linalg.norm(vector))
     return vector / np.float32(norm) if norm else vector
@@ -132,9 +149,14 @@ def _dot(a: Vectors, b: Vectors) -> float:
 def _similarities(turn: Seen, recent: Sequence[Seen], opening: Seen) -> dict[str, float]:
     previous = recent[-1]
     users, replies, wholes = (
-        np.stack([getattr(seen, name) for seen in recent]) for name in ("user_vector", "reply_vector", "whole")
+        np.stack([getattr(seen, name) for seen in recent])
+        for name in ("user_vector", "reply_vector", "whole")
     )
-    to_users, to_replies, to_wholes = users @ turn.user_vector, replies @ turn.user_vector, wholes @ turn.whole
+    to_users, to_replies, to_wholes = (
+        users @ turn.user_vector,
+        replies @ turn.user_vector,
+        wholes @ turn.whole,
+    )
     centroid, cohesion = _unit(wholes.mean(0)), _cohesion(wholes)
     return {
         "user_user": float(to_users[-1]),
@@ -201,7 +223,9 @@ def _overlaps(turn: Seen, recent: Sequence[Seen], opening: Seen) -> dict[str, fl
         "ids_turn_new": float(min(len(ids_turn - ids), 20)),
         "kinds_previous": _share(turn.user.kinds, previous.user.kinds),
         "kinds_recent": _share(turn.user.kinds, frozenset().union(*(s.user.kinds for s in recent))),
-        "targets_opening": _share(turn.targets | turn.user.identifiers, opening.targets | opening.user.identifiers),
+        "targets_opening": _share(
+            turn.targets | turn.user.identifiers, opening.targets | opening.user.identifiers
+        ),
         "beginnings": _share(turn.user.beginning, frozenset().union(*(s.user.beginning for s in recent))),
     }
 
@@ -216,6 +240,9 @@ def _tools(turn: Seen, recent: Sequence[Seen]) -> dict[str, float]:
         "actions": math.log1p(turn.actions),
         "actions_previous": math.log1p(recent[-1].actions),
         "actions_recent": sum(math.log1p(s.actions) for s in recent) / len(recent),
+        **{f"actions_{kind}": share for kind, share in turn.kinds},
+        **{f"previous_{kind}": share for kind, share in recent[-1].kinds},
+        "first_looks": float(turn.first_looks),
     }
 
 
@@ -242,11 +269,14 @@ def _own(turn: Seen) -> dict[str, float]:
         "command": float(user.command),
         "settled": float(user.settled),
         "praise": float(user.praise),
+        "user_lines": math.log1p(user.lines),
+        "user_done": float(min(user.done, 4)),
         **{f"kind_{kind}": float(kind in user.kinds) for kind in KINDS},
         "reply_asks": float(reply.ends_asking),
         "reply_closing": float(reply.closing),
         "reply_done": float(min(reply.done, 5)),
         "reply_code": float(reply.code),
+        "reply_concedes": float(reply.concedes),
     }
 
 

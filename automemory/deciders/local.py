@@ -1,7 +1,7 @@
 """The embedded decider: no model server, no key, no network.
 
-A decision is a pure function of its context, so a restart changes nothing; the only state are caches of what was
-already read and encoded.
+A decision is a pure function of its context, so a restart changes nothing; the only state are caches of
+what was already read and encoded.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ class LocalDecider:
     """Decides by a learned score, and names and sums up by extraction, in the conversation's language.
 
     Args:
-        encoder: Where sentence vectors come from. The score is trained on those of `UseEncoder`, the default; another
-            encoder has to give 512 dimensions.
+        encoder: Where sentence vectors come from. The score is trained on those of `UseEncoder`, the
+            default; another encoder has to give 512 dimensions.
         scorer: The learned score; the one that ships with the package by default.
+        look: A reader of exchanges to share; its own one by default.
     """
 
-    def __init__(self, encoder: Encoder | None = None, scorer: Scorer | None = None) -> None:
+    def __init__(
+        self, encoder: Encoder | None = None, scorer: Scorer | None = None, look: Look | None = None
+    ) -> None:
         self._encoder = encoder or UseEncoder()
-        self._look = Look(self._encoder)
+        self._look = look or Look(self._encoder)
         self._scorer = scorer
 
     async def decide(self, context: DecisionContext) -> Verdict:
@@ -82,7 +85,9 @@ class LocalDecider:
         if earlier is not None:
             return replace(_verdict(False, earlier.slug, extract.patch(turn.user), p), title=earlier.title)
         title = extract.title(turn.user) or extract.title(turn.reply)
-        taken = {event.slug for event in context.recent} | ({context.active.slug} if context.active else set())
+        taken = {event.slug for event in context.recent} | (
+            {context.active.slug} if context.active else set()
+        )
         slug = _untaken(extract.slug(title) or "event", taken)
         return replace(_verdict(False, slug, extract.patch(turn.user or turn.reply), p), title=title)
 

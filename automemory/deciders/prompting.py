@@ -68,13 +68,21 @@ def _event(active: EventView | None) -> str:
     if active is None:
         return "<event>none: this turn starts one</event>"
     lines = [f"{active.slug}: {_line(active.title, 80)}"]
-    if active.description:
+    if active.description and not _repeats(active.description, active.title):
         lines.append(_line(active.description, 200))
-    if active.turns > 1 or not active.description:
+    if active.turns > 1:
         lines.append("opened with: " + _line(active.opening.user, 220))
-    patches = [turn.patch for turn in active.recent[:-1] if turn.patch][-2:]
-    lines += [f"then: {_line(patch, 110)}" for patch in patches if active.turns > 2]
+    patches = [
+        turn.patch
+        for turn in active.recent[:-1]
+        if turn.patch and not _repeats(turn.patch, active.description)
+    ]
+    lines += [f"then: {_line(patch, 110)}" for patch in patches[-2:]]
     return _block("event", "\n".join(lines))
+
+
+def _repeats(text: str, said: str) -> bool:
+    return text.casefold().startswith(said.rstrip("….").casefold()[:60])
 
 
 def _previous(active: EventView | None, shown: int) -> str:

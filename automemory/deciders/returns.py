@@ -1,4 +1,7 @@
-"""Whether a turn goes back to a recent event. Only when sure: a wrong return spoils two events, a missed one none."""
+"""Whether a turn goes back to a recent event.
+
+Only when sure: a wrong return spoils two events, a missed one none.
+"""
 
 from __future__ import annotations
 
@@ -7,86 +10,80 @@ from dataclasses import dataclass
 import numpy as np
 
 from automemory.deciders.cues import BACK
-from automemory.deciders.encoder import Encoder
+from automemory.deciders.encoder import Encoder, Vectors
 from automemory.deciders.extract import prose
 from automemory.deciders.text import identifiers, read
 from automemory.decision import DecisionContext, Exchange, RecentEvent
 
+WORDED_SIMILARITY, SILENT_SIMILARITY, SILENT_LEAD = 0.35, 0.6, 0.1
+
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What speaks for going back to one event.
+class Shared:
+    """What a turn shares with one recent event.
 
     Attributes:
-        event: The event.
-        identifiers, words: How many the turn shares with this event and with no other one in sight.
+        identifiers, words: How many, of those that no other event in sight has.
         share: Which part of the turn's content words the event has.
-        similarity: Of the user's words to the event's title or description, the higher one.
-        lead: By how much that is more than to any other event in sight, the active one included.
-        wording: Whether the user says that something earlier is meant.
     """
 
-    event: RecentEvent
     identifiers: int
     words: int
     share: float
-    similarity: float
-    lead: float
-    wording: bool
+
+    def enough(self, *, worded: bool) -> bool:
+        """Something where the user says that something earlier is meant; else much, by name or in words."""
+        if worded:
+            return 2 * self.identifiers + self.words >= 2
+        named = self.identifiers >= 2 and self.share >= 0.25
+        return named or (self.words >= 4 and self.share >= 0.45)
 
 
 def going_back(context: DecisionContext, encoder: Encoder) -> RecentEvent | None:
     """The recent event a turn goes back to, or None in doubt."""
-    sure = [e for e in evidence(context, encoder) if is_sure(e)]
-    return max(sure, key=lambda e: (e.identifiers + e.words, e.similarity)).event if sure else None
+    worded = bool(BACK.search(context.turn.user[:400]))
+    shared = _shared(context)
+    if not any(s.enough(worded=worded) for s in shared):
+        return None
+    similar, lead = _similarities(context, encoder)
+    least, ahead = (WORDED_SIMILARITY, 0.0) if worded else (SILENT_SIMILARITY, SILENT_LEAD)
+    sure = [
+        i for i, s in enumerate(shared) if s.enough(worded=worded) and similar[i] >= least and lead[i] > ahead
+    ]
+    return context.recent[max(sure, key=lambda i: float(similar[i]))] if sure else None
 
 
-def is_sure(found: Evidence) -> bool:
-    """Wording with something shared; without wording much has to be shared, by name or in so many words."""
-    if found.wording:
-        return 2 * found.identifiers + found.words >= 2 and found.similarity >= 0.35 and found.lead > 0
-    if found.similarity < 0.6 or found.lead < 0.1:
-        return False
-    named = found.identifiers >= 2 and found.share >= 0.25
-    return named or (found.words >= 4 and found.share >= 0.45)
-
-
-def evidence(context: DecisionContext, encoder: Encoder) -> list[Evidence]:
-    """Evidence for each recent event, in the context's order."""
-    events, turn = context.recent, context.turn
-    spoken = prose(turn.user) or turn.user.strip()
-    if not events or not spoken:
-        return []
-    texts = [_text(event) for event in events]
+def _shared(context: DecisionContext) -> list[Shared]:
+    """For each recent event, in the context's order."""
+    texts = [f"{e.title}\n{e.description}\n{e.slug.replace('-', ' ')}" for e in context.recent]
     words, names = [read(text).words for text in texts], [identifiers(text) for text in texts]
     words_now, names_now = _of_active(context)
-    mine, own = read(turn.user).words, identifiers(turn.user) | _targets(turn)
-    titles = [event.title or event.slug for event in events]
-    descriptions = [event.description or event.title or event.slug for event in events]
-    vectors = encoder.encode([spoken, *titles, *descriptions, *_spoken_of_active(context)])
-    n, similarities = len(events), vectors[1:] @ vectors[0]
-    similar, active = np.maximum(similarities[:n], similarities[n : 2 * n]), similarities[2 * n :]
+    mine, own = read(context.turn.user).words, identifiers(context.turn.user) | _targets(context.turn)
     found = []
-    for i, event in enumerate(events):
+    for i in range(len(texts)):
         others = frozenset().union(words_now, *words[:i], *words[i + 1 :])
         other_names = frozenset().union(names_now, *names[:i], *names[i + 1 :])
-        rivals = np.concatenate([np.delete(similar, i), active])
-        found.append(Evidence(
-            event, len((own & names[i]) - other_names), len((mine & words[i]) - others),
-            len(mine & words[i]) / max(len(mine), 1), float(similar[i]),
-            float(similar[i] - rivals.max()) if len(rivals) else 1.0, bool(BACK.search(turn.user[:400])),
-        ))  # fmt: skip
+        share = len(mine & words[i]) / max(len(mine), 1)
+        found.append(Shared(len((own & names[i]) - other_names), len((mine & words[i]) - others), share))
     return found
 
 
-def _spoken_of_active(context: DecisionContext) -> list[str]:
-    """What the active event was opened with."""
+def _similarities(context: DecisionContext, encoder: Encoder) -> tuple[Vectors, Vectors]:
+    """The user's words to each event's title or description, and the lead over any other event in sight."""
+    titles = [event.title or event.slug for event in context.recent]
+    descriptions = [e.description or t for e, t in zip(context.recent, titles, strict=True)]
     opening = context.active.opening.user if context.active else ""
-    return [prose(opening) or opening.strip()] if opening.strip() else []
+    active = [_spoken(opening)] if opening.strip() else []
+    vectors = encoder.encode([_spoken(context.turn.user), *titles, *descriptions, *active])
+    n, found = len(titles), vectors[1:] @ vectors[0]
+    similar = np.maximum(found[:n], found[n : 2 * n])
+    everything = np.concatenate([similar, found[2 * n :]])
+    lead = [similar[i] - np.delete(everything, i).max(initial=0.0) for i in range(n)]
+    return similar, np.array(lead, dtype=np.float32)
 
 
-def _text(event: RecentEvent) -> str:
-    return f"{event.title}\n{event.description}\n{event.slug.replace('-', ' ')}"
+def _spoken(text: str) -> str:
+    return prose(text) or text.strip()
 
 
 def _targets(turn: Exchange) -> frozenset[str]:

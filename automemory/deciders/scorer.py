@@ -1,4 +1,4 @@
-"""The learned boundary score: linear heads over vectors, boosted trees over features, a calibration; numpy only."""
+"""The learned boundary score: linear heads over vectors, trees over features, a calibration; numpy only."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Scorer:
         heads: Linear heads over `features.probe`, one a row, trained on different kinds of conversation.
         trees: Over the named features and, last, the heads' answers.
         names: The features' names, in order.
-        calibration: Slope and offset of the log odds for default and for fine granularity.
+        calibration: Slope and offset of the log odds.
         thresholds: From which probability on a turn is cut, for each granularity.
         about: How the weights came about.
     """
@@ -57,7 +57,7 @@ class Scorer:
     heads: npt.NDArray[np.float32]
     trees: Trees
     names: tuple[str, ...]
-    calibration: tuple[tuple[float, float], tuple[float, float]]
+    calibration: tuple[float, float]
     thresholds: Mapping[Granularity, float]
     about: Mapping[str, Any] = field(default_factory=dict)
 
@@ -67,9 +67,8 @@ class Scorer:
         Raises:
             KeyError: if a feature is missing.
         """
-        fine = int(named["fine"])
         row = np.array([*(named[name] for name in self.names), *(self.heads @ probe)], dtype=np.float32)
-        slope, offset = self.calibration[fine]
+        slope, offset = self.calibration
         return round(1 / (1 + math.exp(-(slope * self.trees.score(row) + offset))), 4)
 
 
@@ -85,8 +84,8 @@ def load(path: Path) -> Scorer:
         arrays = {name: data[name] for name in ("feature", "threshold", "left", "right", "value")}
         heads = data["heads"].astype(np.float32)
     trees = Trees(**arrays, depth=meta["depth"], baseline=meta["baseline"])
-    (default, fine) = (tuple(pair) for pair in meta["calibration"])
-    return Scorer(heads, trees, tuple(meta["names"]), (default, fine), meta["thresholds"], meta["about"])
+    slope, offset = meta["calibration"]
+    return Scorer(heads, trees, tuple(meta["names"]), (slope, offset), meta["thresholds"], meta["about"])
 
 
 def save(scorer: Scorer, path: Path) -> None:
@@ -98,7 +97,9 @@ def save(scorer: Scorer, path: Path) -> None:
         "thresholds": dict(scorer.thresholds),
         "about": dict(scorer.about),
     }
-    arrays = {name: getattr(scorer.trees, name) for name in ("feature", "threshold", "left", "right", "value")}
+    arrays = {
+        name: getattr(scorer.trees, name) for name in ("feature", "threshold", "left", "right", "value")
+    }
     np.savez_compressed(
         path, **arrays, heads=scorer.heads.astype(np.float16), meta=np.array(json.dumps(meta, sort_keys=True))
     )

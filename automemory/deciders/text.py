@@ -1,4 +1,4 @@
-"""What is compared between texts besides their vectors: content words, character n-grams, identifiers, cues."""
+"""What is compared between texts besides their vectors: words, character n-grams, identifiers, cues."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from automemory.deciders.extract import CJK, STOP_WORDS
 
 _WORD = re.compile(rf"[^\W\d_{CJK}][^\W{CJK}]+")
 _CJK_RUN = re.compile(f"[{CJK}]+")
-_CJK_FUNCTION = re.compile("[的了吗呢吧啊我你您他她它是有在和与及也都还就很要想请帮给把被将对这那个为什么怎多少哪里一下可以能不用]")
+_CJK_FUNCTION = re.compile(
+    "[的了吗呢吧啊我你您他她它是有在和与及也都还就很要想请帮给把被将对这那个为什么怎多少哪里一下可以能不用]"
+)
 _IDENTIFIER = re.compile(
     r"""(?:[\w.-]*/)*[\w-]+\.[A-Za-z]\w{0,5}\b            # files, dotted names
     |\b\w+(?:_\w+)+\b                                      # snake_case
@@ -24,7 +26,9 @@ _IDENTIFIER = re.compile(
     re.VERBOSE,
 )
 _CODE = re.compile(r"```|^\s{4,}\S|[{};]\s*$", re.MULTILINE)
-_TRACE = re.compile(r"Traceback|Exception|\b[Ee]rror\b[:\[ ]|^\s*at [\w.$]+\(|失败|报错|\bERROR\b|warning:", re.MULTILINE)
+_TRACE = re.compile(
+    r"Traceback|Exception|\b[Ee]rror\b[:\[ ]|^\s*at [\w.$]+\(|失败|报错|\bERROR\b|warning:", re.MULTILINE
+)
 MAX_READ = 2400
 
 
@@ -52,9 +56,11 @@ class Text:
     trace: bool
     cjk: bool
     mention: bool
+    lines: int
     command: bool
     settled: bool
     praise: bool
+    concedes: bool
     acknowledges: bool
     kinds: frozenset[str]
 
@@ -84,14 +90,18 @@ def read(text: str) -> Text:
         closing=bool(cues.CLOSING.search(text[-400:])),
         done=len(cues.DONE.findall(text[:600])),
         wh=bool(cues.WH.search(head)),
-        ends_asking=text.rstrip()[-120:].rstrip("`*_ )」\"").endswith(("?", "？")) or "?" in text[-60:] or "？" in text[-30:],
+        ends_asking=text.rstrip()[-120:].rstrip('`*_ )」"').endswith(("?", "？"))
+        or "?" in text[-60:]
+        or "？" in text[-30:],
         code=bool(_CODE.search(text)),
         trace=bool(_TRACE.search(text)),
         cjk=cjk * 4 > len(text),
         mention="@" in head,
+        lines=text.count("\n"),
         command=head.startswith(("/", "!")),
         settled=bool(cues.SETTLED.search(head[:200])),
         praise=cues.strip_acknowledgement(head) != head.lstrip(),
+        concedes=bool(cues.CONCEDING.search(head)),
         acknowledges=cues.is_acknowledgement(text),
         kinds=frozenset(kind for kind, cue in cues.KINDS.items() if cue.search(head)),
     )
@@ -101,7 +111,7 @@ def identifiers(text: str) -> frozenset[str]:
     """Files (whole and by name), symbols, codes, names and quoted words of a text, case folded."""
     found: set[str] = set()
     for match in _IDENTIFIER.findall(text):
-        name = match.strip("\"“”「」『』《》#@.").casefold()
+        name = match.strip('"“”「」『』《》#@.').casefold()
         found.add(name.rsplit("/", 1)[-1])
     return frozenset(found - {""})
 

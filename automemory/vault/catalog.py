@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import lru_cache
 from unicodedata import normalize
 
 from automemory.errors import PathEscape
@@ -92,7 +93,8 @@ class Catalog:
     def open_events(self, stream: str) -> list[EventHead]:
         """Open events of a stream, the one with the newest turn first."""
         rows = (self.refresh_note(row.path, row) for row in self._state.open_notes(stream))
-        return [head_of(row) for row in rows if row and row.is_open and row.stream == stream]
+        found = (row for row in rows if row and row.is_open and row.stream == stream)
+        return [head_of(row) for row in found if self._disk.holds(row.path)]
 
     def recent(self, column: str, key: str, since: str, until: str, limit: int) -> list[EventHead]:
         """The latest events of an agent or a stream between two days, newest turn first."""
@@ -137,7 +139,12 @@ def signature(row: NoteRow) -> Signature:
 
 
 def head_of(row: NoteRow) -> EventHead:
-    return EventHead(**json.loads(row.head))
+    return _head(row.head)
+
+
+@lru_cache(maxsize=4096)
+def _head(stored: str) -> EventHead:
+    return EventHead(**json.loads(stored))
 
 
 def note_row(path: str, text: str, found: Signature) -> NoteRow | None:

@@ -22,6 +22,7 @@ from automemory.vault.event import read_head
 from automemory.vault.state import NoteRow, State
 
 _TRIES = 8
+_PROBE_S = 0.1  # longer than any commit of a healthy writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class Committer:
 
     def probe(self) -> None:
         """Raise what a commit would raise now for want of a lock or of writable storage."""
-        with self.locked(timeout=0):
+        with self.locked(timeout=_PROBE_S):
             self._disk.make_folder("daily")
             self._disk.probe("daily")
 
@@ -95,7 +96,7 @@ class Committer:
 
     def _finish_found(self) -> None:
         for number, plan in self._state.plans():
-            with contextlib.suppress(Unwritable, Busy):
+            with contextlib.suppress(VaultError):
                 self._apply(number, plan)
                 for i, edit in enumerate(plan.edits):
                     with contextlib.suppress(VaultError, FileNotFoundError):
@@ -107,6 +108,9 @@ class Committer:
                 raise Unwritable(
                     f"an earlier change of {stuck.paths[0]!r} cannot be finished: check its permissions"
                 )
+        row = self._state.turn(plan.filing.turn) if plan.filing else None
+        if plan.filing and (row is None or row.payload is None or row.filed >= plan.filing.messages):
+            raise Conflict(f"turn {plan.filing.turn} was filed by somebody else meanwhile")
         if self._state.version(plan.stream) != basis.version:
             raise Conflict(f"stream {plan.stream!r} moved on meanwhile")
         for path, known in basis.notes.items():

@@ -49,8 +49,10 @@ class Disk:
         self.sync = sync
         self._unsynced: dict[Path, None] = {}
         with unwritable(str(root)):
+            made = [p for p in (root.absolute(), *root.absolute().parents) if not p.exists()]
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._real = root.resolve()
+            self._unsynced = dict.fromkeys([self._real, *(p.parent for p in made)])
             self._mode = stat.S_IMODE(self._real.stat().st_mode)
 
     def resolve(self, path: str) -> Path:
@@ -67,6 +69,14 @@ class Disk:
         if real != self._real and self._real not in real.parents:
             raise PathEscape(f"{path!r} leads out of the vault to {str(real)!r}: remove the symbolic link")
         return real
+
+    def holds(self, path: str) -> bool:
+        """Whether a path lies in the vault, links followed."""
+        try:
+            self.resolve(path)
+        except PathEscape:
+            return False
+        return True
 
     def signature(self, path: str) -> Signature | None:
         """The signature of what lies at a path, whose content stays unread; None if there is nothing."""
@@ -111,19 +121,14 @@ class Disk:
     def make_folder(self, path: str) -> None:
         """Make a folder and those above it, with the vault's own mode."""
         place = self.resolve(path)
-        missing = [
-            p
-            for p in (place, *place.parents)
-            if p != self._real and self._real in p.parents and not p.exists()
-        ]
-        for folder in reversed(missing):
+        for folder in reversed([p for p in (place, *place.parents) if self._real in p.parents]):
             with unwritable(path):
                 try:
                     Path(folder).mkdir(mode=self._mode & 0o777 | 0o700)
-                except FileExistsError:
+                except OSError:
                     if not folder.is_dir():
                         raise
-                self._unsynced[folder.parent] = None
+            self._unsynced[folder.parent] = None  # if it was there, who made it may have died before this
 
     def create(self, path: str, data: bytes, temporary: str) -> bool:
         """Write a new file whole and link it into place; False if the name is taken by now.
@@ -295,7 +300,10 @@ def unwritable(what: str) -> Iterator[None]:
 def _write(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
-        view = view[os.write(descriptor, view) :]
+        written = os.write(descriptor, view)
+        if not written:
+            raise OSError(errno.EIO, "nothing could be written")
+        view = view[written:]
 
 
 def _replace(prepared: Path, place: Path) -> None:

@@ -120,8 +120,9 @@ class Reader:
         while (parent := heads.get(_key((before or [first])[0].inherits))) and parent not in (first, *before):
             before.insert(0, parent)
         line, later = {_key(start)}, []
+        earlier = {_key(head.path) for head in before}
         for key, head in heads.items():  # in the order of days: an heir comes after what it inherits
-            if _key(head.inherits) in line and key not in line:
+            if _key(head.inherits) in line and key not in line | earlier:
                 line.add(key)
                 later.append(head)
         return [*before, first, *later]

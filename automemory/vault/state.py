@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from automemory.errors import Unwritable
+from automemory.errors import Conflict, Unwritable
 from automemory.vault import edits
 from automemory.vault.edits import Plan
 
@@ -129,18 +129,26 @@ class State:
     # Turns
 
     def put_turn(self, row: TurnRow) -> TurnRow:
-        """Store a turn durably, new (`seq` 0) or with more in it; gives the row as stored."""
+        """Store a turn durably, new (`seq` 0) or with more in it; gives the row as stored.
+
+        Raises:
+            Conflict: if another process stored it, or filed as much of it, since `row` was read.
+        """
         with self._write() as db:
             if not row.seq:
                 values = (row.id, row.stream, row.first, row.state, row.messages, row.owner, row.payload)
-                db.execute(
+                done = db.execute(
                     "INSERT INTO turns(id, stream, first, state, messages, owner, payload) "
-                    "VALUES(?,?,?,?,?,?,?)",
+                    "VALUES(?,?,?,?,?,?,?) ON CONFLICT(id) DO NOTHING",
                     values,
                 )
             else:
-                changed = (row.state, row.messages, row.owner, row.payload, row.id)
-                db.execute("UPDATE turns SET state=?, messages=?, owner=?, payload=? WHERE id=?", changed)
+                changed = (row.state, row.messages, row.owner, row.payload, row.id, row.filed)
+                done = db.execute(
+                    "UPDATE turns SET state=?, messages=?, owner=?, payload=? WHERE id=? AND filed=?", changed
+                )
+        if not done.rowcount:
+            raise Conflict(f"turn {row.id} was handed in by another process too")
         found = self.turn(row.id)
         if found is None:
             raise Unwritable(f"turn {row.id} did not stay in {self.path.name!r}: check the disk")

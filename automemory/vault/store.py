@@ -31,6 +31,7 @@ class Store:
         self.root = root
         self.disk = Disk(root, sync=sync)
         self.state = State(root / HOME, sync=sync)
+        self.disk.sync_folders()
         self.catalog = Catalog(self.disk, self.state)
         self.committer = Committer(self.disk, self.state, self.catalog, lock_timeout_s=lock_timeout_s)
         self.committer.recover()

@@ -1,0 +1,134 @@
+"""Asks deciders and summarizers, within their time, and makes what they say fit to be written."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from automemory import planning
+from automemory.decision import (
+    BoundaryDecision,
+    Decider,
+    DecisionContext,
+    EventSummary,
+    EventView,
+    Exchange,
+    Granularity,
+    Summarizer,
+    Verdict,
+)
+from automemory.intake import Accepted
+from automemory.planning import Located
+from automemory.turn import steps
+from automemory.vault.layout import slugify
+
+
+@dataclass(slots=True)
+class Judge:
+    """Who decides and sums up for a memory.
+
+    Attributes:
+        decider: Asked first.
+        fallback: Decides where the decider fails.
+        summarizer: Sums up events that end.
+        redact: Masks secrets in whatever they write.
+        timeout_s: Time for one decision or summary of each of them, in seconds.
+        granularity: How small a step away makes a new event.
+        counters: Where decisions, failures and costs are counted.
+        last_error: What failed last, or empty.
+    """
+
+    decider: Decider
+    fallback: Decider
+    summarizer: Summarizer
+    redact: Callable[[str], str]
+    timeout_s: float
+    granularity: Granularity
+    counters: Counter[str]
+    last_error: str = ""
+
+    @property
+    def decider_name(self) -> str:
+        return str(getattr(self.decider, "name", type(self.decider).__name__))
+
+    async def decide(self, located: Located, accepted: Accepted) -> Verdict:
+        """Ask the decider; if it fails, the fallback; if that fails too, the active event goes on."""
+        if located.earlier and located.active:
+            return Verdict(BoundaryDecision(continue_=True), "placed")
+        context = self._context(located, accepted)
+        named = accepted.event
+        if not named:
+            return await self._ask(context)
+        verdict = await self._ask(replace(context, active=None, recent=()))
+        slug = slugify(self.redact(named)) or "" if named != "new" else verdict.decision.new_event_slug
+        goes_on = named != "new" and located.active is not None and slug == located.active.head.slug
+        decision = verdict.decision.model_copy(update={"continue_": goes_on, "new_event_slug": slug})
+        title = verdict.title if named == "new" else ""
+        return replace(verdict, decision=decision, title=title, by="host", p=None)
+
+    async def summarize(self, view: EventView, turns: list[Exchange]) -> EventSummary | None:
+        """The final summary of an event; None if the summarizer fails."""
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                summary = await self.summarizer.summarize(view, turns)
+        except Exception as failure:  # a summarizer is anybody's code: the event is closed all the same
+            self._failed(failure, "summary")
+            self.counters["summaries_pending"] += 1
+            return None
+        self._count(summary)
+        return replace(
+            summary, description=self.redact(summary.description), title=self.redact(summary.title)
+        )
+
+    async def _ask(self, context: DecisionContext) -> Verdict:
+        began = time.perf_counter()
+        error = ""
+        verdict = Verdict(BoundaryDecision(continue_=True), "fallback")
+        for decider in dict.fromkeys((self.decider, self.fallback)):
+            try:
+                async with asyncio.timeout(self.timeout_s):
+                    verdict = await decider.decide(context)
+                break
+            except Exception as failure:  # a decider is anybody's code: whatever it raises, the turn goes on
+                error = error or self._failed(failure, "decision")
+        proposed = verdict.decision.new_event_slug
+        if not verdict.decision.continue_ and proposed and slugify(proposed) is None:
+            error = error or "the proposed name is no name"
+        self.counters["fallback"] += bool(error)
+        self._count(verdict)
+        return self._cleaned(verdict, error, (time.perf_counter() - began) * 1000)
+
+    def _cleaned(self, verdict: Verdict, error: str, ms: float) -> Verdict:
+        names = ("new_event_slug", "summary_patch")
+        clean = {name: self.redact(getattr(verdict.decision, name)) for name in names}
+        return replace(
+            verdict,
+            decision=verdict.decision.model_copy(update=clean),
+            title=self.redact(verdict.title),
+            by="fallback" if error else verdict.by,
+            error=error,
+            ms=round(ms, 1),
+        )
+
+    def _failed(self, failure: Exception, what: str) -> str:
+        """Note a failure and what it cost; gives it as one redacted line."""
+        self._count(failure)
+        line = self.redact(f"{type(failure).__name__}: {failure}")
+        self.last_error = f"{what}: {line}"
+        return line
+
+    def _count(self, spent: object) -> None:
+        for name in ("calls", "prompt_tokens", "completion_tokens"):
+            self.counters[name] += getattr(spent, name, 0)
+
+    def _context(self, located: Located, accepted: Accepted) -> DecisionContext:
+        return DecisionContext(
+            turn=Exchange.of(steps(accepted.turn.messages), accepted.at),
+            active=located.active.view if located.active else None,
+            recent=tuple(planning.recent_event(head) for head in located.recent),
+            notify=accepted.notify,
+            granularity=self.granularity,
+        )

@@ -1,0 +1,111 @@
+"""Dependencies point one way: who may import whom, read from the source."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import automemory
+
+ROOT = Path(automemory.__file__).parent
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in ROOT.rglob("*.py")
+}
+CORE = ["turn", "content", "decision", "errors", "result", "intake", "redact"]
+
+
+def imports(module: str) -> set[str]:
+    """Every module that a module's source imports, at its head or inside a function; our own without
+    `automemory.`.
+    """
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively"
+            found.add(node.module or "")
+            found |= {f"{node.module}.{name.name}" for name in node.names}
+    ours = {name.removeprefix("automemory.") for name in found if name.startswith("automemory.")}
+    return {name for name in ours if name in MODULES} | {n for n in found if not n.startswith("automemory")}
+
+
+def within(package: str) -> list[str]:
+    return [module for module in MODULES if module == package or module.startswith(f"{package}.")]
+
+
+def reaches(module: str, *packages: str) -> set[str]:
+    return {name for name in imports(module) for p in packages if name == p or name.startswith(f"{p}.")}
+
+
+@pytest.mark.parametrize("module", [*CORE, *within("vault")])
+def test_vault_and_values_know_no_chat_library(module: str) -> None:
+    """They are readable, and usable, without langchain and langgraph."""
+    assert not reaches(module, "langchain", "langchain_core", "langchain_openai", "langgraph")
+
+
+@pytest.mark.parametrize("module", within("vault"))
+def test_vault_knows_nothing_above_it(module: str) -> None:
+    above = set(MODULES) - set(within("vault")) - {"turn", "content", "decision", "errors", "", "_version"}
+    assert not imports(module) & above
+
+
+@pytest.mark.parametrize("module", [m for m in CORE if m in MODULES])
+def test_values_know_no_vault(module: str) -> None:
+    assert not reaches(module, "vault", "deciders")
+
+
+@pytest.mark.parametrize("module", within("deciders"))
+def test_deciders_know_no_vault(module: str) -> None:
+    """Nor the engine: a decider sees a context and gives a verdict. How a slug is made is all it may ask."""
+    assert reaches(module, "vault") <= {"vault.layout"}
+    assert not reaches(module, "memory", "engine", "segmenter", "locator", "planning", "replay", "cli")
+
+
+def test_only_the_turn_graph_sees_both_vault_and_deciders() -> None:
+    both = {
+        m
+        for m in MODULES
+        if reaches(m, "vault") - {"vault.layout", "vault.reader"} and reaches(m, "deciders")
+    }
+    assert both <= {"memory", "engine", "judge", "recorder", "segmenter", "locator", "planning"}
+
+
+INTEGRATIONS = [
+    *within("replay"),
+    *[m for m in ("cli", "middleware", "callback", "node", "settings", "evaluate") if m in MODULES],
+]
+
+
+@pytest.mark.parametrize("module", INTEGRATIONS)
+def test_integrations_see_only_the_front_door(module: str) -> None:
+    """Not the engine, the graph's parts, or what touches the disk."""
+    assert not reaches(module, "engine", "judge", "recorder", "segmenter", "locator", "planning")
+    assert reaches(module, "vault") <= {"vault.reader", "vault.event", "vault.layout"}
+
+
+def test_nothing_imports_in_a_circle() -> None:
+    """At import time: following the imports at the heads of the modules never comes back."""
+    heads = {
+        module: {
+            name
+            for node in ast.parse(path.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("automemory.")
+            for name in [(node.module or "").removeprefix("automemory.")]
+        }
+        for module, path in MODULES.items()
+    }
+    done: set[str] = set()
+
+    def visit(module: str, above: tuple[str, ...]) -> None:
+        assert module not in above, " → ".join([*above, module])
+        if module not in done:
+            for name in heads.get(module, set()):
+                visit(name, (*above, module))
+            done.add(module)
+
+    for module in heads:
+        visit(module, ())
