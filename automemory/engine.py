@@ -28,10 +28,12 @@ from automemory.turn import Turn, fingerprint, turn_id
 from automemory.vault.catalog import head_of, stream_key
 from automemory.vault.commit import Basis
 from automemory.vault.edits import Edit, Plan, merged
+from automemory.vault.event import EventHead
 from automemory.vault.state import TurnRow
 from automemory.vault.store import Store
 
 UNSTORED = 1000
+REPAIRS = 5
 _CHECKPOINT = 100
 
 
@@ -286,6 +288,27 @@ class Engine:
                 await self.commit(Plan(merged(edits), stream), Basis(version, known), head.path, None)
                 return EventRef(head.path, head.slug, head.title, "closed")
         raise Busy(f"the active event of {stream!r} keeps changing: close it in other programs")
+
+    def unsummed(self) -> list[EventHead]:
+        """A few of this agent's events whose final summary is owed."""
+        return self.store.catalog.unsummed(self.agent, REPAIRS)
+
+    async def repair_summary(self, head: EventHead) -> bool:
+        """Sum up an event that was closed while the summarizer failed; False if it fails again."""
+        stream = stream_key(head.agent, head.thread)
+        version = await asyncio.to_thread(self.store.state.version, stream)
+        place = await asyncio.to_thread(self.locator.viewed, head)
+        if place is None or place.view is None:
+            return True
+        turns = await asyncio.to_thread(self.locator.exchanges, head.path)
+        summary = await self.judge.summarize(place.view, turns)
+        if summary is None:
+            return False
+        plan = Plan(merged(planning.summary_edits(place.head, summary)), stream)
+        basis = Basis(version, {head.path: place.signature})
+        with suppress(Conflict):  # whoever changed it meanwhile may be summing it up
+            await self._on_commit_thread(lambda: self.store.committer.commit(plan, basis))
+        return True
 
     def _closing_time(self, place: Place, closed_by: str) -> datetime:
         last = place.view.recent[-1].at if place.view and place.view.recent else None

@@ -39,6 +39,7 @@ class Judge:
         granularity: How small a step away makes a new event.
         counters: Where decisions, failures and costs are counted.
         last_error: What failed last, or empty.
+        sums_up_again: Whether a summary succeeded after one that failed, in this process or an earlier one.
     """
 
     decider: Decider
@@ -49,6 +50,8 @@ class Judge:
     granularity: Granularity
     counters: Counter[str]
     last_error: str = ""
+    sums_up_again: bool = False
+    _summary_failed: bool = True
 
     @property
     def decider_name(self) -> str:
@@ -77,7 +80,10 @@ class Judge:
         except Exception as failure:  # a summarizer is anybody's code: the event is closed all the same
             self._failed(failure, "summary")
             self.counters["summaries_pending"] += 1
+            self._summary_failed, self.sums_up_again = True, False
             return None
+        self.sums_up_again = self._summary_failed
+        self._summary_failed = False
         self._count(summary)
         return replace(
             summary, description=self.redact(summary.description), title=self.redact(summary.title)

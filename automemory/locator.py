@@ -99,6 +99,10 @@ class Locator:
         heads = self._store.catalog.open_events(stream)
         return version, [place for head in heads if (place := self._active(stream, head))]
 
+    def viewed(self, head: EventHead) -> Place | None:
+        """An event's note with its view, whether or not it is open; None if it is gone."""
+        return self._active("", head)
+
     def beside(self, goal: Target, day: str) -> tuple[Target, Callable[[str], bool], str]:
         """What a new event has to know of others: names in use, and what it continues or stands beside."""
         names = {fold(name) for name in self._store.disk.entries(f"daily/{day}")}

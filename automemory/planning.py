@@ -161,21 +161,31 @@ def close_edits(
     head: EventHead, at: datetime, closed_by: str, summary: EventSummary | None, pending: bool
 ) -> list[Edit]:
     """What closing an event writes; without a summary the description stays, `pending` if one is owed."""
-    description = one_line(summary.description, DESCRIPTION_CHARS) if summary else head.description
     fields: dict[str, str | None] = {"updated": max(head.updated, head.date)}
-    if summary:
-        fields["description"] = description
-        fields |= {"title": one_line(summary.title, TITLE_CHARS)} if summary.title else {}
-        fields |= {"status": "completed"} if summary.completed and closed_by != "day-end" else {}
+    fields |= _summary_fields(summary, finished=closed_by != "day-end") if summary else {}
     fields |= {"closed": at.isoformat(timespec="seconds"), "closed_by": closed_by}
     fields["summary_by"] = "pending" if pending else summary.by if summary else head.summary_by or "extract"
-    closing = Closing(head.path, description, head.description)
+    closing = Closing(head.path, fields.get("description") or head.description, head.description)
     return [SetFields(head.path, fields), UpdateIndex(day_index_path(head.date), closed=[closing])]
 
 
+def summary_edits(head: EventHead, summary: EventSummary) -> list[Edit]:
+    """What the summary of an event writes that was closed without the one it was owed."""
+    fields = _summary_fields(summary, finished=head.closed_by != "day-end") | {"summary_by": summary.by}
+    closing = Closing(head.path, fields["description"] or "", head.description)
+    return [SetFields(head.path, fields), UpdateIndex(day_index_path(head.date), closed=[closing])]
+
+
+def _summary_fields(summary: EventSummary, *, finished: bool) -> dict[str, str | None]:
+    fields: dict[str, str | None] = {"description": one_line(summary.description, DESCRIPTION_CHARS)}
+    fields |= {"title": one_line(summary.title, TITLE_CHARS)} if summary.title else {}
+    return fields | ({"status": "completed"} if summary.completed and finished else {})
+
+
 def resume_edits(head: EventHead) -> list[Edit]:
+    """What going back to an event of the day writes: it is open again, and so is its task."""
     fields: dict[str, str | None] = {"updated": head.date, "closed": None, "closed_by": None}
-    return [SetFields(head.path, fields)]
+    return [SetFields(head.path, fields | ({"status": "active"} if head.status != "active" else {}))]
 
 
 def create_edits(
@@ -214,7 +224,7 @@ def create_edits(
         agent=agent,
         closed=accepted.at.isoformat(timespec="seconds") if located.earlier else "",
         closed_by="day-end" if located.earlier else "",
-        summary_by="extract" if located.earlier else "",
+        summary_by="model" if block.by == "llm" else "extract" if located.earlier else "",
     )
     sections = _sections(goal, body)
     text = turn_block(block)

@@ -51,6 +51,7 @@ class Recorder:
         await self._engine.open()
         await self._engine.store_unstored()
         await self._file_waiting(everything=True)
+        await self._repair_summaries()
         await asyncio.to_thread(self._engine.store.state.checkpoint)
 
     async def status(self) -> Status:
@@ -102,7 +103,17 @@ class Recorder:
             self._engine.counters["events"] += 1
         if result.outcome == "recorded" and self._engine.waiting:
             self._engine.worker.submit(self._file_waiting())
+        if result.closed and self._engine.judge.sums_up_again:
+            self._engine.worker.submit(self._repair_summaries())
         return result
+
+    async def _repair_summaries(self) -> None:
+        """Fill in summaries that are owed, a few at a time, as long as the summarizer is up to it."""
+        self._engine.judge.sums_up_again = False
+        for head in await asyncio.to_thread(self._engine.unsummed):
+            async with self._stream(head.thread):
+                if not await self._engine.repair_summary(head):
+                    return
 
     async def _file_waiting(self, *, everything: bool = False) -> None:
         """File turns that were deferred or left by a process that died, oldest first."""

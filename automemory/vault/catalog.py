@@ -101,6 +101,11 @@ class Catalog:
         rows = self._state.recent_notes(column, key, since, until, limit)
         return [head_of(row) for row in map(self._current, rows) if row]
 
+    def unsummed(self, agent: str, limit: int) -> list[EventHead]:
+        """Events of an agent whose final summary is owed, oldest first."""
+        rows = map(self._current, self._state.unsummed_notes(agent, limit))
+        return [head for row in rows if row and (head := head_of(row)).summary_by == "pending"]
+
     def last_of_day(self, stream: str, day: str) -> EventHead | None:
         found = self.recent("stream", stream, day, day, 1)
         return found[0] if found else None

@@ -268,6 +268,12 @@ class State:
         where = f"{column}=? AND day>=? AND day<=? AND stream<>'' ORDER BY last_at DESC, path DESC LIMIT ?"
         return self._notes(where, key, since, until, limit)
 
+    def unsummed_notes(self, agent: str, limit: int) -> list[NoteRow]:
+        """Events of an agent that were closed without the summary they are owed, oldest first."""
+        pending = "json_extract(head, '$.summary_by')='pending'"
+        where = f"agent=? AND NOT is_open AND {pending} ORDER BY last_at LIMIT ?"
+        return self._notes(where, agent, limit)
+
     def day(self, day: str) -> int:
         """The day folder's mtime (ns) when it was last read; 0 if it never was, or was not there."""
         rows = self._rows("SELECT mtime FROM days WHERE day=?", day)
