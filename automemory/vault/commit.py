@@ -97,10 +97,10 @@ class Committer:
     def _finish_found(self) -> None:
         for number, plan in self._state.plans():
             with contextlib.suppress(VaultError):
-                self._apply(number, plan)
-                for i, edit in enumerate(plan.edits):
+                for i, edit in enumerate(plan.edits):  # now, so that it is synced before the plan goes
                     with contextlib.suppress(VaultError, FileNotFoundError):
                         self._disk.remove_temporary(edit.path, _temporary(number, i))
+                self._apply(number, plan)
 
     def _check(self, plan: Plan, basis: Basis) -> None:
         for _, stuck in self._state.plans():

@@ -52,7 +52,8 @@ class Disk:
             made = [p for p in (root.absolute(), *root.absolute().parents) if not p.exists()]
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._real = root.resolve()
-            self._unsynced = dict.fromkeys([self._real, *(p.parent for p in made)])
+            above = [self._real.parent, *(p.parent for p in made)]
+            self._unsynced = dict.fromkeys([self._real, *(p for p in above if os.access(p, os.R_OK))])
             self._mode = stat.S_IMODE(self._real.stat().st_mode)
 
     def resolve(self, path: str) -> Path:
