@@ -16,13 +16,12 @@ from zoneinfo import ZoneInfo
 import typer
 
 from automemory import _terminal as terminal
+from automemory import _views as views
 from automemory._version import __version__
 from automemory.errors import AutoMemoryError, ConfigError, DecisionError, ImportFailed, VaultError
 
 if TYPE_CHECKING:
-    from automemory.replay import ReplayReport, SourceReport
     from automemory.turn import Turn
-    from automemory.vault.event import EventHead
     from automemory.vault.reader import Reader
 
 USAGE, INPUT, VAULT, MODEL, INTERRUPTED = 2, 3, 4, 5, 130
@@ -37,7 +36,8 @@ app = typer.Typer(
 
 Vault = Annotated[Path | None, typer.Option(help="The vault's folder; else AUTOMEMORY_VAULT.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Decider = Annotated[str | None, typer.Option(help="auto or local.")]
+Model = Annotated[str | None, typer.Option(help="A chat model, such as openai:gpt-5-mini.")]
+Decider = Annotated[str | None, typer.Option(help="auto, local, llm or cascade.")]
 Granularity = Annotated[str | None, typer.Option(help="coarse, default or fine.")]
 Timezone = Annotated[str | None, typer.Option(help="The vault's zone, such as Asia/Shanghai.")]
 AgentId = Annotated[str | None, typer.Option(help="Names this agent among several on one vault.")]
@@ -121,6 +121,7 @@ def replay(
     sources: Annotated[list[Path], typer.Argument(help="Files of saved conversations, or folders of them.")],
     vault: Vault = None,
     format: Annotated[str, typer.Option(help="The files' format, if it is not to be recognised.")] = "auto",
+    model: Model = None,
     decider: Decider = None,
     granularity: Granularity = None,
     timezone: Timezone = None,
@@ -137,6 +138,7 @@ def replay(
 
     settings = load_settings(
         vault=vault,
+        model=model,
         decider=decider,
         granularity=granularity,
         timezone=timezone,
@@ -154,7 +156,7 @@ def replay(
             zone=ZoneInfo(settings.timezone) if settings.timezone else None,
             on_progress=show,
         )
-    terminal.print_json(report.as_dict()) if as_json else _print_report(report)
+    terminal.print_json(report.as_dict()) if as_json else views.print_report(report)
     if report.interrupted:
         terminal.say("stopped; run the same command again to go on")
         return INTERRUPTED
@@ -164,43 +166,12 @@ def replay(
     return 0
 
 
-def _print_report(report: ReplayReport) -> None:
-    header = ("file", "format", "conversations", "turns", "recorded", "known", "left out", "unreadable")
-    terminal.print_table([_report_row(source) for source in report.sources], header)
-    for source in report.sources:
-        if source.skipped:
-            terminal.print_text(f"{source.path}: skipped, {source.skipped}")
-        if source.undated:
-            terminal.print_text(
-                f"{source.path}: undated conversations filed on {report.date}: {source.undated}"
-            )
-        for bad in source.bad_records:
-            terminal.print_text(f"{source.path}: {bad.position}: {bad.reason}")
-        if source.bad > len(source.bad_records):
-            terminal.print_text(f"{source.path}: … and {source.bad - len(source.bad_records)} more")
-    recorded = report.outcomes["recorded"] + report.outcomes["extended"]
-    terminal.print_text(f"turns recorded: {recorded}, events opened: {report.opened}")
-
-
-def _report_row(source: SourceReport) -> tuple[object, ...]:
-    turns = source.outcomes
-    return (
-        source.path,
-        source.format or "-",
-        source.conversations,
-        source.turns,
-        turns["recorded"] + turns["extended"],
-        turns["duplicate"],
-        source.outside + turns["excluded"] + turns["deferred"],
-        source.bad,
-    )
-
-
 @app.command()
 def record(
     vault: Vault = None,
     thread: Annotated[str, typer.Option(help="The conversation the turn belongs to.")] = "main",
     event: Annotated[str | None, typer.Option(help="'new' or the slug of its event, if known.")] = None,
+    model: Model = None,
     decider: Decider = None,
     granularity: Granularity = None,
     timezone: Timezone = None,
@@ -212,7 +183,12 @@ def record(
 
     turn = _turn_of(sys.stdin.buffer.read())
     settings = load_settings(
-        vault=vault, decider=decider, granularity=granularity, timezone=timezone, agent_id=agent_id
+        vault=vault,
+        model=model,
+        decider=decider,
+        granularity=granularity,
+        timezone=timezone,
+        agent_id=agent_id,
     )
     with settings.memory() as memory:
         result = memory.record(turn, thread_id=thread, event=event)
@@ -284,7 +260,7 @@ def events(
         status=status,
         text=grep,
     )
-    _print_events(found, as_json)
+    views.print_events(found, as_json)
 
 
 @app.command()
@@ -294,30 +270,19 @@ def show(ref: Ref, vault: Vault = None, as_json: AsJson = False) -> None:
     if as_json:
         terminal.print_json(found)
         return
-    head = found.head
-    terminal.print_text(f"{head.title}\n{head.path}\n")
-    terminal.print_text(f"{_state(head)}, {len(found.turns)} turns\n{head.description}")
-    for turn in found.turns:
-        terminal.print_text(f"\n── {turn.at or 'no time'} {turn.patch}".rstrip())
-        for step in turn.steps:
-            label = (
-                f"{step.role} {step.tool} {step.arguments or ''} [{step.status}]" if step.tool else step.role
-            )
-            terminal.print_text(f"{terminal.one_line(label)}: {step.text}")
+    views.print_event(found)
 
 
 @app.command()
 def chain(ref: Ref, vault: Vault = None, as_json: AsJson = False) -> None:
     """Follow an event to what it continues and to what continues it, oldest first."""
-    _print_events(_open_reader(vault).chain(ref), as_json)
+    views.print_events(_open_reader(vault).chain(ref), as_json)
 
 
 @app.command()
 def prompts(
     sources: Annotated[list[Path], typer.Argument(help="Saved or labelled conversations.")],
-    vault: Annotated[
-        Path | None, typer.Option(help="Where to record what is decided; else a scratch folder.")
-    ] = None,
+    vault: Annotated[Path | None, typer.Option(help="Where to record; else a scratch folder.")] = None,
     gold: Annotated[bool, typer.Option("--gold", help="Cut the past at the labels.")] = False,
     replies: Annotated[
         Path | None, typer.Option(help="Answers to go by and to score, as JSON lines.")
@@ -344,8 +309,8 @@ def prompts(
         )
     if replies:
         terminal.say(
-            f"turns {score.turns}, boundaries {score.boundaries}, predicted {score.predicted}, hits {score.hits}: "
-            f"precision {score.precision:.3f}, recall {score.recall:.3f}, F1 {score.f1:.3f}"
+            f"turns {score.turns}, boundaries {score.boundaries}, predicted {score.predicted}, "
+            f"hits {score.hits}: precision {score.precision:.3f}, recall {score.recall:.3f}, F1 {score.f1:.3f}"
         )
 
 
@@ -353,18 +318,6 @@ def _readable(path: Path) -> Path:
     if not path.is_file():
         raise ImportFailed(f"{path}: no such file")
     return path
-
-
-def _print_events(found: Sequence[EventHead], as_json: bool) -> None:
-    if as_json:
-        terminal.print_json(found)
-        return
-    rows = [(event.path, _state(event), event.title, event.description) for event in found]
-    terminal.print_table(rows, ("event", "state", "title", "description"))
-
-
-def _state(event: EventHead) -> str:
-    return f"{event.status}, {f'closed by {event.closed_by}' if event.closed else 'open'}"
 
 
 def _open_reader(vault: Path | None) -> Reader:

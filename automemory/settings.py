@@ -33,7 +33,10 @@ class Settings(BaseSettings):
     )
 
     vault: Path | None = None
+    model: str | None = None
     decider: str = "auto"
+    prompts_dir: Path | None = None
+    max_calls_per_day: int | None = None
     granularity: Granularity = "default"
     timezone: str | None = None
     agent_id: str | None = None
@@ -63,7 +66,10 @@ class Settings(BaseSettings):
 
         return AutoMemory(
             self.folder(),
+            model=self.model,
             decider=self.decider,
+            prompts_dir=self.prompts_dir,
+            max_calls_per_day=self.max_calls_per_day,
             granularity=self.granularity,
             timezone=self.timezone,
             agent_id=self.agent_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +12,12 @@ import pytest
 
 from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
 from automemory.memory import AutoMemory
+
+sys.path.insert(0, str(Path(__file__).parent))  # for `stub_openai`, beside the tests
+
+from stub_openai import stub
+
+__all__ = ["stub"]
 
 NOON = datetime(2026, 5, 27, 12, 0, tzinfo=UTC)
 

@@ -17,8 +17,9 @@ class CascadeDecider:
         llm: The decider with the model.
         local: The decider whose probability says which turns are worth a call.
         low: Below this probability (0 to 1) a turn continues without a call.
-        batch_turns: With n > 1 the model is asked at every n-th turn of an event only, and shown all n; a
-            boundary then lies at the turn of the call, up to n - 1 turns late.
+        batch_turns: With n > 1 the model is asked only at every n-th turn after the one that opened the
+            event, or the next that is no acknowledgement, and shown all n; a boundary then lies at the turn
+            of the call, up to n - 1 turns late.
 
     Raises:
         ConfigError: if `batch_turns` is not between 1 and 9.
@@ -55,4 +56,6 @@ class CascadeDecider:
     def _is_asked(self, context: DecisionContext, p: float) -> bool:
         if self._batch == 1 or context.active is None:
             return p >= self._low
-        return (context.active.turns + 1) % self._batch == 0
+        late = context.active.turns % self._batch  # turns since the last that was due
+        missed = context.active.recent[-late:] if late else ()
+        return all(continues_by_rule(replace(context, turn=turn)) for turn in missed)

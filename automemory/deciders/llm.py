@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from automemory.deciders import extract
 from automemory.deciders.cues import is_acknowledgement
-from automemory.deciders.endpoint import Answer, Endpoint
+from automemory.deciders.endpoint import Answer, AskError, Endpoint, Messages
 from automemory.deciders.local import LocalDecider
-from automemory.deciders.prompting import boundary_messages, confirm_messages, summary_messages
+from automemory.deciders.prompting import (
+    boundary_messages,
+    check_prompts,
+    confirm_messages,
+    summary_messages,
+)
 from automemory.decision import (
     BoundaryDecision,
     DecisionContext,
@@ -25,7 +29,6 @@ from automemory.decision import (
     Verdict,
     Words,
 )
-from automemory.errors import DecisionError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -58,9 +61,17 @@ class BoundaryReply(BaseModel):
             return None
 
 
-def leaves_event(reply: BoundaryReply) -> bool:
-    """Whether an answer cuts: not if what it says the turn does is something that continues."""
-    return not reply.continue_ and reply.intent not in _INTENTS_THAT_CONTINUE
+def is_asked(context: DecisionContext) -> bool:
+    """Whether a turn is worth a call: an acknowledgement goes on with the event that is open."""
+    return context.active is None or not is_acknowledgement(context.turn.user)
+
+
+def leaves_event(reply: BoundaryReply, active: EventView | None) -> bool:
+    """Whether an answer cuts: not if what it says the turn does continues, or goes back to the open event."""
+    if active is None:
+        return True
+    stays = reply.intent == "return" and reply.new_event_slug == active.slug
+    return not (reply.continue_ or reply.intent in _INTENTS_THAT_CONTINUE or stays)
 
 
 class ConfirmReply(BaseModel):
@@ -93,9 +104,13 @@ class LLMDecider:
         prompts_dir: A folder whose prompt files replace those that ship.
         confirm_below: A cut the model is less sure of than this (0 to 1) is confirmed by a second, short
             call.
-        timeout_s: Time for all calls of one decision or summary, in seconds.
-        max_calls_per_day: Hard budget of model calls; None for no limit.
+        timeout_s: Time for all calls of one decision or summary, in seconds. Less than the
+            `decide_timeout_s` of the memory, or failures go unnoticed here.
+        max_calls_per_day: Budget of model calls, past which nothing is asked; None for no limit.
         today: Gives the day that calls are counted on.
+
+    Raises:
+        ConfigError: if `model` is none, or a prompt cannot be read.
     """
 
     name = "llm"
@@ -107,10 +122,11 @@ class LLMDecider:
         local: LocalDecider | None = None,
         prompts_dir: Path | None = None,
         confirm_below: float = 0.6,
-        timeout_s: float = 20.0,
+        timeout_s: float = 18.0,
         max_calls_per_day: int | None = None,
         today: Callable[[], date] = date.today,
     ) -> None:
+        check_prompts(prompts_dir)
         self.endpoint = Endpoint(model)
         self._local = local or LocalDecider()
         self._prompts = prompts_dir
@@ -130,23 +146,20 @@ class LLMDecider:
         Raises:
             DecisionError: if the model gives no usable answer in time, or is left alone after failures.
         """
-        if self.budget_spent or (context.active and is_acknowledgement(context.turn.user)):
+        if self.budget_spent or not is_asked(context):
             return await self._local.decide(context)
-        began = time.monotonic()
-        answer = await self._ask(
-            boundary_messages(context, self._prompts, shown=shown), BoundaryReply, self._timeout_s
-        )
-        reply, calls = answer.value, [answer]
-        assert isinstance(reply, BoundaryReply)
-        cut = context.active is None or leaves_event(reply)
-        unsure = reply.confidence is not None and reply.confidence < self._confirm_below
-        if cut and context.active is not None and unsure and not self.budget_spent:
-            left = self._timeout_s - (time.monotonic() - began)
-            second = await self._ask(confirm_messages(context, self._prompts), ConfirmReply, left)
-            calls.append(second)
-            assert isinstance(second.value, ConfirmReply)
-            cut = second.value.leaves_event
-        return self._verdict(context, reply, cut, calls)
+        deadline = time.monotonic() + self._timeout_s
+        messages = boundary_messages(context, self._prompts, shown=shown)
+        first = await self._ask(messages, BoundaryReply, self._timeout_s)
+        assert isinstance(first.value, BoundaryReply)
+        cut = leaves_event(first.value, context.active)
+        sure = first.value.confidence is None or first.value.confidence >= self._confirm_below
+        if not cut or sure or context.active is None or self.budget_spent:
+            return _verdict(context, cut, first)
+        messages = confirm_messages(context, self._prompts, shown=shown)
+        second = await self._confirm(messages, first, deadline - time.monotonic())
+        assert isinstance(second.value, ConfirmReply)
+        return _verdict(context, second.value.leaves_event, first, second)
 
     async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
         """Sum up an event with one call.
@@ -175,37 +188,52 @@ class LLMDecider:
         day, count = self._spent
         return self._budget is not None and day == self._today() and count >= self._budget
 
-    async def _ask(
-        self, messages: list[tuple[str, str]], schema: type[BaseModel], timeout_s: float
-    ) -> Answer:
+    async def _confirm(self, messages: Messages, first: Answer, timeout_s: float) -> Answer:
+        try:
+            return await self._ask(messages, ConfirmReply, timeout_s)
+        except AskError as error:  # what the first look cost is spent too
+            error.calls += first.calls
+            error.prompt_tokens += first.prompt_tokens
+            error.completion_tokens += first.completion_tokens
+            raise
+
+    async def _ask(self, messages: Messages, schema: type[BaseModel], timeout_s: float) -> Answer:
+        self._count(1)  # before it is sent, since turns of other streams are asked about meanwhile
+        spent = 1
         try:
             answer = await self.endpoint.ask(messages, schema, timeout_s)
-        except DecisionError as error:
-            self._count(getattr(error, "calls", 0))
+            spent = answer.calls
+            return answer
+        except AskError as error:
+            spent = error.calls
             raise
-        self._count(answer.calls)
-        return answer
+        finally:
+            self._count(spent - 1)
 
     def _count(self, calls: int) -> None:
         day, count = self._spent
         today = self._today()
-        self._spent = (today, count + calls if day == today else calls)
+        self._spent = (today, count + calls if day == today else max(0, calls))
 
-    def _verdict(
-        self, context: DecisionContext, reply: BoundaryReply, cut: bool, answers: list[Answer]
-    ) -> Verdict:
-        slug = reply.new_event_slug if cut else ""
-        if cut and not slug:
-            words = extract.title(context.turn.user) or extract.title(context.turn.reply)
-            slug = extract.slug(words)
-        decision = BoundaryDecision(continue_=not cut, new_event_slug=slug, summary_patch=reply.summary_patch)
-        sure = reply.confidence
-        verdict = Verdict(
-            decision, "llm", p=None if sure is None else round(1 - sure if not cut else sure, 2)
-        )
-        return replace(
-            verdict,
-            calls=sum(a.calls for a in answers),
-            prompt_tokens=sum(a.prompt_tokens for a in answers),
-            completion_tokens=sum(a.completion_tokens for a in answers),
-        )
+
+def _verdict(context: DecisionContext, cut: bool, *answers: Answer) -> Verdict:
+    """The verdict of the first answer, whose cut a second one may have taken back."""
+    reply = answers[0].value
+    assert isinstance(reply, BoundaryReply)
+    slug, title, p = reply.new_event_slug if cut else "", "", None
+    if cut and not slug:
+        title = extract.title(context.turn.user) or extract.title(context.turn.reply)
+        slug = extract.slug(title)
+    if context.active is not None and reply.confidence is not None:
+        leaves = leaves_event(reply, context.active)
+        p = round(reply.confidence if leaves else 1 - reply.confidence, 2)
+    decision = BoundaryDecision(continue_=not cut, new_event_slug=slug, summary_patch=reply.summary_patch)
+    return Verdict(
+        decision,
+        "llm",
+        p=p,
+        title=title,
+        calls=sum(answer.calls for answer in answers),
+        prompt_tokens=sum(answer.prompt_tokens for answer in answers),
+        completion_tokens=sum(answer.completion_tokens for answer in answers),
+    )

@@ -8,18 +8,32 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from automemory._prompts import load_prompt
-from automemory.decision import DecisionContext, EventView, Exchange, NotifyCandidate, RecentEvent, cut_middle
+from automemory.decision import DecisionContext, EventView, Exchange, cut_middle
+from automemory.errors import ConfigError
 
 DATA_CHARS = 3000
 SUMMARY_CHARS = 6000
+_LABELS = len("person: \ntools: \nagent: \n\n")
 _TAGS = ("event", "previous", "earlier", "offers", "turn", "turns")
 _FORGED = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(_TAGS)})\b)", re.IGNORECASE)
 
 Messages = list[tuple[str, str]]
+
+
+def check_prompts(prompts: Path | None) -> None:
+    """Find out now, rather than turn by turn, whether the prompts can be read.
+
+    Raises:
+        ConfigError: if one cannot, or the folder is none.
+    """
+    if prompts is not None and not prompts.is_dir():
+        raise ConfigError(f"prompts_dir={str(prompts)!r} is no folder: give one with prompt files, or None")
+    for name in ("boundary", "confirm", "summary"):
+        load_prompt(name, prompts)
 
 
 def boundary_messages(context: DecisionContext, prompts: Path | None = None, *, shown: int = 1) -> Messages:
@@ -34,40 +48,38 @@ def boundary_messages(context: DecisionContext, prompts: Path | None = None, *, 
     return [("system", fixed), ("user", _data(context, shown))]
 
 
-def confirm_messages(context: DecisionContext, prompts: Path | None = None) -> Messages:
-    """System and user message of the second look at a cut."""
+def confirm_messages(context: DecisionContext, prompts: Path | None = None, *, shown: int = 1) -> Messages:
+    """System and user message of the second look at a cut; see `boundary_messages`."""
     fixed = load_prompt("confirm", prompts).filled(granularity=context.granularity)
-    return [("system", fixed), ("user", _data(context))]
+    return [("system", fixed), ("user", _data(context, shown))]
 
 
 def summary_messages(event: EventView, turns: Sequence[Exchange], prompts: Path | None = None) -> Messages:
     """System and user message of an event's final summary, from its own turns."""
     shown = _spread(turns or event.recent, 24)
-    share = max(160, SUMMARY_CHARS // max(1, len(shown)) - 20)
-    lines = [_exchange(turn, share * 3 // 5, share * 2 // 5, share // 4) for turn in shown]
+    share = SUMMARY_CHARS // max(1, len(shown)) - _LABELS
+    lines = [_exchange(turn, share // 2, share // 3, share // 6) for turn in shown]
     return [("system", load_prompt("summary", prompts).text), ("user", _block("turns", "\n\n".join(lines)))]
 
 
-def _data(context: DecisionContext, shown: int = 1) -> str:
+def _data(context: DecisionContext, shown: int) -> str:
     """What a decider may know, within `DATA_CHARS`: what matters least is cut first."""
     turn = _block("turn", _exchange(context.turn, 1000, 300, 200))
-    parts = [
-        _earlier(context.recent),
-        _offers(context.notify),
-        _event(context.active),
-        _previous(context.active, shown),
-    ]
-    data = "\n".join(part for part in (*parts, turn) if part)
-    if len(data) > DATA_CHARS:
-        slack = DATA_CHARS - len(turn) - 1
-        data = cut_middle("\n".join(part for part in parts if part), slack) + "\n" + turn
-    return data
+    event = _event(context.active)
+    left = DATA_CHARS - len(event) - len(turn) - 2
+    previous = _previous(context.active, shown, left - 300)
+    left -= len(previous)
+    events = [f"{_line(e.slug, 80)}: {_line(e.title, 60)}" for e in context.recent[:10]]
+    earlier = _listed("earlier", events, left)
+    offers = [f"{_line(n.path, 80)}: {_line(n.title or n.reason, 60)}" for n in context.notify]
+    blocks = (earlier, _listed("offers", offers, left - len(earlier) - 1), event, previous, turn)
+    return "\n".join(block for block in blocks if block)
 
 
 def _event(active: EventView | None) -> str:
     if active is None:
         return "<event>none: this turn starts one</event>"
-    lines = [f"{active.slug}: {_line(active.title, 80)}"]
+    lines = [f"{_line(active.slug, 80)}: {_line(active.title, 80)}"]
     if active.description and not _repeats(active.description, active.title):
         lines.append(_line(active.description, 200))
     if active.turns > 1:
@@ -82,25 +94,31 @@ def _event(active: EventView | None) -> str:
 
 
 def _repeats(text: str, said: str) -> bool:
-    return text.casefold().startswith(said.rstrip("….").casefold()[:60])
+    start = said.rstrip("….").casefold()[:60]
+    return bool(start) and text.casefold().startswith(start)
 
 
-def _previous(active: EventView | None, shown: int) -> str:
+def _previous(active: EventView | None, shown: int, room: int) -> str:
+    """The turns before; what there is room for in that many characters, or a little more."""
     if active is None or not active.recent:
         return ""
     turns = active.recent[-shown:]
-    each = [_exchange(turn, 240 // len(turns), 260 // len(turns), 120 // len(turns)) for turn in turns]
-    return _block("previous", "\n".join(each))
+    limits = (240, 260, 120) if len(turns) == 1 else (140, 80, 40)
+    share = min(1.0, room / (len(turns) * (sum(limits) + _LABELS)))
+    user, reply, tools = (int(limit * share) for limit in limits)
+    return _block("previous", "\n".join(_exchange(turn, user, reply, tools) for turn in turns))
 
 
-def _earlier(recent: Sequence[RecentEvent]) -> str:
-    return _block("earlier", "\n".join(f"{event.slug}: {_line(event.title, 60)}" for event in recent[:10]))
-
-
-def _offers(notify: Iterable[NotifyCandidate]) -> str:
-    return _block(
-        "offers", "\n".join(f"{_line(n.path, 80)}: {_line(n.title or n.reason, 60)}" for n in notify)
-    )
+def _listed(tag: str, lines: Sequence[str], room: int) -> str:
+    """A block of the first lines, as many as there is room for, its line break included."""
+    room -= 2 * len(tag) + len("<>\n\n</>")
+    kept = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return _block(tag, "\n".join(kept))
 
 
 def _exchange(turn: Exchange, user: int, reply: int, tools: int) -> str:

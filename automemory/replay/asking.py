@@ -15,9 +15,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from automemory.deciders.llm import BoundaryReply, leaves_event
+from automemory.deciders.llm import BoundaryReply, is_asked, leaves_event
 from automemory.deciders.local import LocalDecider
-from automemory.deciders.prompting import boundary_messages
+from automemory.deciders.prompting import boundary_messages, check_prompts
 from automemory.deciders.replies import read_object
 from automemory.decision import BoundaryDecision, DecisionContext, Granularity, Verdict
 from automemory.errors import DecisionError, ImportFailed
@@ -32,7 +32,7 @@ _KEYS = frozenset({"continue"})
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a model would be asked about one turn: the conversation's id, the turn's number, and the messages."""
+    """What a model would be asked about one turn: conversation's id, number of the turn, and messages."""
 
     id: str
     turn: int
@@ -53,6 +53,7 @@ class _Asker:
     def __init__(
         self, write: Callable[[Question], None], replies: Mapping[Key, str], gold: bool, prompts: Path | None
     ) -> None:
+        check_prompts(prompts)
         self._write = write
         self._replies = replies
         self._gold = gold
@@ -64,24 +65,31 @@ class _Asker:
         self.unanswered = False
 
     async def decide(self, context: DecisionContext) -> Verdict:
-        self._write(Question(*self.key, boundary_messages(context, self._prompts)))
-        reply = self._reply()
-        cut = context.active is None or (leaves_event(reply) if reply else None)
+        asked = is_asked(context)
+        if asked:
+            self._write(Question(*self.key, boundary_messages(context, self._prompts)))
+        reply = self._reply() if asked else None
         if reply and context.active is not None:
-            self.found.append((bool(cut), self.label))
-        if self._gold and context.active is not None:
-            cut = self.label is True
-        if cut is None and self._replies:
-            self.unanswered = True
-        local = await self._local.decide(context if cut is None else _opening(context))
+            self.found.append((leaves_event(reply, context.active), self.label))
+        cut = self._cut(context, reply)
         if cut is None:
-            return local
+            self.unanswered = asked and bool(self._replies)
+            return await self._local.decide(context)
+        local = await self._local.decide(_opening(context))
         slug = (reply.new_event_slug if reply else "") or local.decision.new_event_slug
         patch = reply.summary_patch if reply else local.decision.summary_patch
         decision = BoundaryDecision(
             continue_=not cut, new_event_slug=slug if cut else "", summary_patch=patch
         )
         return Verdict(decision, "llm", title=local.title if cut and not reply else "")
+
+    def _cut(self, context: DecisionContext, reply: BoundaryReply | None) -> bool | None:
+        """Whether the turn begins an event; None where nothing that was given says so."""
+        if context.active is None:
+            return True
+        if self._gold:
+            return self.label is True
+        return leaves_event(reply, context.active) if reply else None
 
     def _reply(self) -> BoundaryReply | None:
         text = self._replies.get(self.key)
@@ -116,6 +124,9 @@ def ask(
 
     Returns:
         The score of the answers against the labels.
+
+    Raises:
+        ConfigError: if a prompt cannot be read.
     """
     asker = _Asker(write, replies or {}, gold, prompts)
     with AutoMemory(

@@ -1,0 +1,73 @@
+"""What the commands print of reports and events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from automemory import _terminal as terminal
+
+if TYPE_CHECKING:
+    from automemory.replay import ReplayReport, SourceReport
+    from automemory.vault.event import Event, EventHead
+
+
+def print_report(report: ReplayReport) -> None:
+    """What a replay read, what it recorded, and what it left out and why."""
+    header = ("file", "format", "conversations", "turns", "recorded", "known", "left out", "unreadable")
+    terminal.print_table([_report_row(source) for source in report.sources], header)
+    for source in report.sources:
+        if source.skipped:
+            terminal.print_text(f"{source.path}: skipped, {source.skipped}")
+        if source.undated:
+            terminal.print_text(
+                f"{source.path}: undated conversations filed on {report.date}: {source.undated}"
+            )
+        for bad in source.bad_records:
+            terminal.print_text(f"{source.path}: {bad.position}: {bad.reason}")
+        if source.bad > len(source.bad_records):
+            terminal.print_text(f"{source.path}: … and {source.bad - len(source.bad_records)} more")
+    recorded = report.outcomes["recorded"] + report.outcomes["extended"]
+    terminal.print_text(f"turns recorded: {recorded}, events opened: {report.opened}")
+
+
+def _report_row(source: SourceReport) -> tuple[object, ...]:
+    turns = source.outcomes
+    return (
+        source.path,
+        source.format or "-",
+        source.conversations,
+        source.turns,
+        turns["recorded"] + turns["extended"],
+        turns["duplicate"],
+        source.outside + turns["excluded"] + turns["deferred"],
+        source.bad,
+    )
+
+
+def print_events(found: Sequence[EventHead], as_json: bool) -> None:
+    """A table of events, or their JSON."""
+    if as_json:
+        terminal.print_json(found)
+        return
+    rows = [(event.path, state_of(event), event.title, event.description) for event in found]
+    terminal.print_table(rows, ("event", "state", "title", "description"))
+
+
+def state_of(event: EventHead) -> str:
+    """The state of an event's task, and of the event."""
+    return f"{event.status}, {f'closed by {event.closed_by}' if event.closed else 'open'}"
+
+
+def print_event(found: Event) -> None:
+    """An event with its turns."""
+    head = found.head
+    terminal.print_text(f"{head.title}\n{head.path}\n")
+    terminal.print_text(f"{state_of(head)}, {len(found.turns)} turns\n{head.description}")
+    for turn in found.turns:
+        terminal.print_text(f"\n── {turn.at or 'no time'} {turn.patch}".rstrip())
+        for step in turn.steps:
+            label = (
+                f"{step.role} {step.tool} {step.arguments or ''} [{step.status}]" if step.tool else step.role
+            )
+            terminal.print_text(f"{terminal.one_line(label)}: {step.text}")
