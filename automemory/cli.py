@@ -282,7 +282,7 @@ def chain(ref: Ref, vault: Vault = None, as_json: AsJson = False) -> None:
 @app.command()
 def prompts(
     sources: Annotated[list[Path], typer.Argument(help="Saved or labelled conversations.")],
-    vault: Annotated[Path | None, typer.Option(help="Where to record; else a scratch folder.")] = None,
+    vault: Annotated[Path | None, typer.Option(help="Where to record; else nowhere.")] = None,
     gold: Annotated[bool, typer.Option("--gold", help="Cut the past at the labels.")] = False,
     replies: Annotated[
         Path | None, typer.Option(help="Answers to go by and to score, as JSON lines.")
@@ -290,7 +290,7 @@ def prompts(
     granularity: Granularity = None,
     prompts_dir: Annotated[Path | None, typer.Option(help="A folder of prompts to use instead.")] = None,
 ) -> None:
-    """Print the exact questions a model would be asked, as JSON lines; score given answers on standard error."""
+    """Print the questions a model would be asked, as JSON lines, and score given answers."""
     import tempfile
 
     from automemory.replay.asking import ask, conversations_of, read_replies
