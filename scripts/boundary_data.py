@@ -1,0 +1,218 @@
+"""Reads the labelled conversations and replays them as decisions, through the code of live turns."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from automemory.deciders.extract import slug, title
+from automemory.decision import EventView, Exchange
+from automemory.turn import ROLES, Step
+
+SETS = {
+    "real-agent": ("real-agent.dev", "default"),
+    "spliced-agent": ("spliced-agent-nocue.dev", "default"),
+    "sgd": ("sgd.val", "default"),
+    "crosswoz": ("crosswoz.val", "default"),
+    "superdialseg": ("superdialseg.val", "fine"),
+    "tiage": ("tiage.train", "fine"),
+    "tiage-val": ("tiage.val", "fine"),
+    "qmsum": ("qmsum.val", "coarse"),
+    "vcsum": ("vcsum.val", "coarse"),
+}
+TURN_SETS = ("real-agent", "spliced-agent", "sgd", "crosswoz")
+FINE_SETS = ("superdialseg", "tiage", "tiage-val")
+MEETING_SETS = ("qmsum", "vcsum")
+
+_TOOL_LINE = re.compile(r"^\[tool_(call|result)\][ \t]*", re.MULTILINE)
+_TOOL_NAME = re.compile(r"\s*(MCP tool call|[\w.-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """A conversation as turns: `labels[i]` is whether turn i begins a segment, None if either is right."""
+
+    set: str
+    id: str
+    group: str
+    lang: str
+    turns: tuple[Exchange, ...]
+    labels: tuple[bool | None, ...]
+    returns: dict[int, int]
+
+
+def load(folder: Path, name: str) -> list[Dialogue]:
+    path = folder / f"{SETS[name][0]}.jsonl"
+    with path.open(encoding="utf-8", newline="") as lines:
+        return [_dialogue(name, json.loads(line)) for line in lines if line.strip()]
+
+
+def _dialogue(name: str, data: dict) -> Dialogue:
+    starts = _starts(data["turns"], by_turn=name in TURN_SETS)
+    ends = [*starts[1:], len(data["turns"])]
+    hard, soft = set(data["boundaries"]), set(data.get("soft_boundaries", ()))
+    labels = [_label(range(a, b), hard, soft) for a, b in zip(starts, ends, strict=True)]
+    index = {start: i for i, start in enumerate(starts)}
+    returns = {
+        index[int(k)]: index[v] for k, v in data.get("returns", {}).items() if int(k) in index and v in index
+    }
+    turns = tuple(Exchange.of(_steps(data["turns"][a:b])) for a, b in zip(starts, ends, strict=True))
+    return Dialogue(name, data["id"], _group(name, data), data["lang"], turns, tuple(labels), returns)
+
+
+def _group(name: str, data: dict) -> str:
+    """What may not be split between training and testing."""
+    if name == "real-agent":
+        return data["source"]
+    if name == "superdialseg":
+        return "|".join(turn["text"] for turn in data["turns"][:3])
+    return data["id"]
+
+
+def _starts(utterances: list[dict], *, by_turn: bool) -> list[int]:
+    if not by_turn:
+        return list(range(len(utterances)))
+    return [i for i, u in enumerate(utterances) if i == 0 or u["role"] == "user"]
+
+
+def _label(span: range, hard: set[int], soft: set[int]) -> bool | None:
+    if any(i in hard for i in span):
+        return True
+    return None if any(i in soft for i in span) else False
+
+
+def _steps(utterances: list[dict]) -> list[Step]:
+    return [step for u in utterances for step in _utterance(ROLES.get(u["role"], u["role"]), u["text"])]
+
+
+def _utterance(role: str, text: str) -> Iterator[Step]:
+    """An assistant's tool traffic stands in its text; it becomes tool steps, as a live turn has them."""
+    parts = _TOOL_LINE.split(text) if role == "assistant" else [text]
+    if parts[0].strip():
+        yield Step(role, parts[0].strip())
+    call: tuple[str, str] | None = None
+    for kind, body in zip(parts[1::2], parts[2::2], strict=True):
+        if kind == "call":
+            if call:
+                yield Step("tool", "", *call)
+            name = _TOOL_NAME.match(body)
+            call = (name[1], body[name.end() :].strip()) if name else ("tool", body.strip())
+        else:
+            yield Step("tool", body.strip(), *(call or ("tool", "")))
+            call = None
+    if call:
+        yield Step("tool", "", *call)
+
+
+class Stream:
+    """A stream's active event as the segmenter would keep it: opened by a boundary, grown by every other
+    turn.
+    """
+
+    def __init__(self) -> None:
+        self.event: EventView | None = None
+
+    def take(self, turn: Exchange, *, boundary: bool) -> None:
+        chars = len(turn.user) + len(turn.reply)
+        if self.event is None or boundary:
+            self.event = EventView("", "", "", turn, (turn,), 1, chars)
+        else:
+            self.event = self.event.with_turn(turn, chars)
+
+
+def histories(dialogue: Dialogue, seed: int, miss: float, spurious: float) -> Iterator[tuple[int, EventView]]:
+    """Every turn but the first with the event it meets, where some boundaries were missed and some made up.
+
+    A decider meets its own mistakes, not the labels; soft turns fall either way.
+    """
+    rng = random.Random(f"{seed}|{dialogue.id}")
+    stream = Stream()
+    for i, (turn, label) in enumerate(zip(dialogue.turns, dialogue.labels, strict=True)):
+        if i:
+            assert stream.event is not None
+            yield i, stream.event
+        chance = 0.5 if label is None else 1 - miss if label else spurious
+        stream.take(turn, boundary=rng.random() < chance)
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaved:
+    """A stream whose turns belong to tasks; a return is a turn whose task was left and is taken up again."""
+
+    turns: tuple[Exchange, ...]
+    tasks: tuple[str, ...]
+
+
+WORDINGS = {
+    "en": (
+        "Back to {}. ",
+        "Let's return to {}: ",
+        "Going back to {} from earlier. ",
+        "Let's continue with {}. ",
+    ),
+    "zh": ("回到{}。", "继续刚才的{}。", "接着之前的{}。", "说回{}，"),
+}
+
+
+def interleave(dialogues: list[Dialogue], seed: int, *, worded: bool) -> list[Interleaved]:
+    """Streams in which a task is left half-way for others and taken up again.
+
+    Args:
+        dialogues: Spliced conversations; each segment is a task.
+        seed: Of the random choices.
+        worded: Whether the turn that goes back says so, by words of the task's first message.
+    """
+    rng = random.Random(seed)
+    streams = []
+    for d in dialogues:
+        tasks = [task for task in _tasks(d) if task[1]]
+        turns: list[Exchange] = []
+        names: list[str] = []
+        waiting: tuple[str, list[Exchange]] | None = None
+        for name, segment in tasks:
+            half = (
+                len(segment) // 2
+                if len(segment) >= 3 and waiting is None and rng.random() < 0.7
+                else len(segment)
+            )
+            turns += segment[:half]
+            names += [name] * half
+            if half < len(segment):
+                rest = segment[half:]
+                waiting = (name, [_worded(rest[0], segment[0], d.lang, rng), *rest[1:]] if worded else rest)
+            elif waiting is not None and rng.random() < 0.6:
+                turns += waiting[1]
+                names += [waiting[0]] * len(waiting[1])
+                waiting = None
+        streams.append(Interleaved(tuple(turns), tuple(names)))
+    return streams
+
+
+def with_returns(d: Dialogue) -> Interleaved:
+    """A labelled conversation as a stream of tasks, returns joined to the task they go back to."""
+    names: list[str] = []
+    for i, label in enumerate(d.labels):
+        if i in d.returns:
+            names.append(names[d.returns[i]])
+        else:
+            names.append(f"{d.id}/{i}" if i == 0 or label else names[-1])
+    return Interleaved(d.turns, tuple(names))
+
+
+def _tasks(d: Dialogue) -> list[tuple[str, list[Exchange]]]:
+    tasks: list[tuple[str, list[Exchange]]] = []
+    for i, (turn, label) in enumerate(zip(d.turns, d.labels, strict=True)):
+        if i == 0 or label:
+            tasks.append((f"{d.id}/{i}", []))
+        tasks[-1][1].append(turn)
+    return tasks
+
+
+def _worded(turn: Exchange, opening: Exchange, lang: str, rng: random.Random) -> Exchange:
+    words = slug(title(opening.user)).split("-")
+    subject = "".join(words)[:6] if lang == "zh" else "the " + " ".join(words[:3])
+    return replace(turn, user=rng.choice(WORDINGS[lang]).format(subject) + turn.user)

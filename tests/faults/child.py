@@ -1,0 +1,125 @@
+"""What a forked process does: the steps of a job, one after the other, saying after each what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import resource
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from checker import problems
+from conversation import CLOCK, KeywordDecider, Step
+from faulty import Fault, Faults
+
+from automemory.errors import AutoMemoryError
+from automemory.memory import AutoMemory
+from automemory.redact import make_redactor
+
+Say = Callable[..., None]
+# Touches nothing, but what the library imports late is there before a fork.
+AutoMemory("unused", decider=KeywordDecider())
+make_redactor()("a text")
+_holders: list[int] = []
+
+
+def work(job: dict[str, Any], say: Say) -> None:
+    vault = Path(job["vault"])
+    faults = Faults(Fault(**job["fault"]))
+    faults.install()
+    options = {"timezone": "UTC", "clock": lambda: CLOCK, "decider": KeywordDecider(), "durability": "fsync"}
+    memory = AutoMemory(vault, **(options | job["options"]))
+    for step in job["steps"]:
+        try:
+            _step(step, memory, faults, vault, say)
+        except AutoMemoryError as error:
+            say(error=f"{type(error).__name__}: {error}")
+
+
+def _step(step: Step, memory: AutoMemory, faults: Faults, vault: Path, say: Say) -> None:
+    match step["do"]:
+        case "turn":
+            _record(step, memory, say)
+        case "threads":
+            _at_once(step["turns"], lambda turn: _record(turn, memory, say))
+        case "tasks":
+            asyncio.run(_gather(step["turns"], memory, say))
+        case "close":
+            memory.close_event()
+            say(done="close")
+        case "flush":
+            memory.flush()
+            say(done="flush")
+        case "end":
+            memory.close()
+            say(done="end")
+        case "open":
+            status = memory.status()
+            say(waiting=status.waiting, unstored=status.unstored)
+        case "arm":
+            faults.arm(str(vault.parent))
+        case "heal":
+            faults.heal()
+        case "points":
+            say(points=faults.met)
+        case "check":
+            say(problems=problems(vault, **step["expected"]))
+        case "limit":  # a real full disk, for the system's writes and SQLite's alike
+            _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (step["bytes"] or hard, hard))
+        case "die":
+            faults.die()
+        case "die locked":
+            with memory._engine.store.committer.locked():
+                faults.die()
+        case "lock":
+            _hold(vault)
+        case "unlock":
+            os.kill(_holders.pop(), signal.SIGKILL)
+            os.wait()
+
+
+def _hold(vault: Path) -> None:
+    """Have another process take the vault's lock and keep it."""
+    told, tell = os.pipe()
+    holder = os.fork()
+    if not holder:
+        descriptor = os.open(vault / ".automemory/vault.lock", os.O_RDWR)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.write(tell, b"!")
+        signal.pause()
+    os.read(told, 1)
+    _holders.append(holder)
+
+
+def _record(step: Step, memory: AutoMemory, say: Say) -> None:
+    result = memory.record(step["messages"], thread_id=step["thread"])
+    say(outcome=result.outcome, id=result.turn_id, error_text=result.error)
+
+
+async def _gather(turns: list[Step], memory: AutoMemory, say: Say) -> None:
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(memory.arecord(t["messages"], thread_id=t["thread"])) for t in turns]
+    for result in (task.result() for task in tasks):
+        say(outcome=result.outcome, id=result.turn_id, error_text=result.error)
+
+
+def _each(record: Callable[[Step], None], turns: list[Step]) -> None:
+    for turn in turns:
+        record(turn)
+
+
+def _at_once(turns: list[Step], record: Callable[[Step], None]) -> None:
+    """The turns of each writer in a thread of its own."""
+    streams: dict[str, list[Step]] = {}
+    for turn in turns:
+        streams.setdefault(turn["writer"], []).append(turn)
+    workers = [threading.Thread(target=_each, args=(record, turns)) for turns in streams.values()]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()

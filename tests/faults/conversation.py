@@ -1,0 +1,79 @@
+"""The conversations that are interrupted, and a decider that reads its answers off the turns themselves."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
+
+NOON = datetime(2026, 5, 27, 12, 0, tzinfo=UTC)
+CLOCK = datetime(2026, 5, 28, 18, 0, tzinfo=UTC)
+
+Step = dict[str, Any]
+
+
+def turn(number: int, about: str = "", *, day: int = 0, more: bool = False, thread: str = "main") -> Step:
+    """A step that records turn `number`; `about` names the event it opens or goes back to."""
+    at = NOON + timedelta(days=day, minutes=number)
+    subject = f" about {about}" if about else ""
+    said = f"Question {number}{subject}?\n\nA second paragraph — 第二段, so that a write can be cut in it."
+    messages = [
+        {"role": "user", "content": said, "id": f"{thread}-u{number}", "timestamp": at.isoformat()},
+        {"role": "assistant", "content": f"Answer {number}.", "id": f"{thread}-a{number}"},
+    ]
+    if more:
+        messages.append(
+            {"role": "assistant", "content": f"And more on {number}.", "id": f"{thread}-b{number}"}
+        )
+    return {"do": "turn", "messages": messages, "thread": thread}
+
+
+CLOSE: Step = {"do": "close"}
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What stands in the vault before, the step that is interrupted, and how the conversation goes on."""
+
+    before: tuple[Step, ...]
+    step: Step
+    after: tuple[Step, ...]
+
+    @property
+    def rest(self) -> list[Step]:
+        return [self.step, *self.after]
+
+    @property
+    def whole(self) -> list[Step]:
+        return [*self.before, *self.rest]
+
+
+TWO = (turn(1, "alpha"), turn(2))
+SCENARIOS = {
+    "first": Scenario((), turn(1, "alpha"), (turn(2), turn(3))),
+    "continue": Scenario(TWO, turn(3), (turn(4), turn(5))),
+    "switch": Scenario(TWO, turn(3, "beta"), (turn(4), turn(5))),
+    "new day": Scenario(TWO, turn(3, day=1), (turn(4, day=1), turn(5, day=1))),
+    "resume": Scenario((*TWO, turn(3, "beta")), turn(4, "alpha"), (turn(5), turn(6))),
+    "close": Scenario(TWO, CLOSE, (turn(3), turn(4))),
+    "extend": Scenario(TWO, turn(2, more=True), (turn(3), turn(4))),
+}
+
+
+class KeywordDecider:
+    """A decider without memory: "about x" opens (or goes back to) x, any other turn continues."""
+
+    async def decide(self, context: DecisionContext) -> Verdict:
+        about = re.search(r" about (\S+)\?", context.turn.user)
+        decision = BoundaryDecision(
+            continue_=about is None,
+            new_event_slug=about[1] if about else "",
+            summary_patch=f"On {about[1]}." if about else "More of it.",
+        )
+        return Verdict(decision, "local", p=0.9 if about else 0.1)
+
+    async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
+        return EventSummary(f"{event.slug} ended after {len(turns)} turns.")

@@ -1,0 +1,98 @@
+"""A disk that refuses: nothing is raised, nothing stays half-written, all is filed once it is well again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conversation import CLOSE, SCENARIOS, turn
+from runner import Job, Run, Runner
+from test_kill import ARM, END, faults, finish, last, points
+from vaults import Prepared, copy, files
+
+Prepare = Callable[[str], Prepared]
+NOTE = "daily/2026-05-27/alpha/alpha.md"
+HEAL = {"do": "heal"}
+QUICK = {("switch", "ENOSPC"), ("new day", "EIO"), ("continue", "EIO")}
+CASES = [
+    pytest.param(name, how, marks=() if (name, how) in QUICK else pytest.mark.slow)
+    for name in SCENARIOS
+    for how in ("ENOSPC", "EIO", "EROFS")
+]
+
+
+def disturbed(ready: Prepared, vault: Path, fault: dict[str, Any]) -> Job:
+    """The conversation with a fault from its step on, and over one more turn; then all is well again."""
+    step, rest = ready.scenario.step, ready.scenario.after
+    if step is CLOSE:
+        return Job(vault, [ARM, CLOSE, HEAL, CLOSE, *rest, END, last(ready)], fault)
+    return Job(vault, [ARM, step, rest[0], HEAL, *rest[1:], END, last(ready)], fault)
+
+
+def check(ready: Prepared, vault: Path, run: Run, fault: dict[str, Any]) -> None:
+    refused = run.get("error")
+    assert not refused or (ready.scenario.step is CLOSE and len(refused) == 1), (fault, run.said)
+    outcomes = run.get("outcome")
+    assert set(outcomes) <= {"recorded", "extended", "deferred"}, (fault, run.said)
+    assert outcomes[-1] == "recorded", (fault, run.said)
+    assert run.get("problems") == [[]], (fault, run.said)
+    assert files(vault) == ready.wanted, (fault, run.said)
+
+
+@pytest.mark.parametrize(("name", "how"), CASES)
+def test_what_is_refused_is_deferred(
+    name: str, how: str, runner: Runner, prepared: Prepare, tmp_path: Path
+) -> None:
+    """2.7: any write, sync, rename or transaction fails, at once or halfway; a full disk stays full for one
+    more turn. Turns are recorded or deferred, and without a restart all are filed in order and whole."""
+    ready = prepared(name)
+    found = faults(how, points(runner, ready, tmp_path))
+    refusals = [{**fault, "lasting": how == "ENOSPC"} for fault in found]
+    vaults = [copy(ready.vault, tmp_path / str(i) / "vault") for i in range(len(refusals))]
+    jobs = [disturbed(ready, vault, fault) for vault, fault in zip(vaults, refusals, strict=True)]
+    for vault, run, fault in zip(vaults, runner.run(*jobs), refusals, strict=True):
+        check(ready, vault, run, fault)
+
+
+@pytest.mark.parametrize("name", ["continue", "switch"])
+def test_what_was_refused_survives_a_kill(
+    name: str, runner: Runner, prepared: Prepare, tmp_path: Path
+) -> None:
+    """6.1: the disk is full from any point on, so that nothing can be tidied up, and the process dies."""
+    ready = prepared(name)
+    refusals = [{**f, "lasting": True} for f in faults("ENOSPC", points(runner, ready, tmp_path))]
+    vaults = [copy(ready.vault, tmp_path / str(i) / "vault") for i in range(len(refusals))]
+    steps = [ARM, ready.scenario.step, {"do": "die"}]
+    runs = runner.run(*(Job(vault, steps, fault) for vault, fault in zip(vaults, refusals, strict=True)))
+    assert all(run.killed for run in runs)
+    finish(runner, ready, vaults, runs, [str(fault) for fault in refusals])
+
+
+def test_a_plan_that_cannot_be_finished_holds_up_its_own_stream_only(
+    runner: Runner, prepared: Prepare, tmp_path: Path
+) -> None:
+    """6.2: the event of an interrupted plan leads out of the vault by now. Nothing is written there, other
+    streams go on, and the plan is finished once its event is back."""
+    ready = prepared("continue")
+    vault = copy(ready.vault, tmp_path / "vault")
+    write = points(runner, ready, tmp_path).index("os.write")
+    runner.run(Job(vault, [ARM, ready.scenario.step], {"at": write}))
+    event, outside = vault / "daily/2026-05-27/alpha", tmp_path / "outside"
+    event.rename(outside)
+    event.symlink_to(outside)
+    before = files(outside)
+
+    [run] = runner.run(Job(vault, [turn(1, "beta", thread="b"), ready.scenario.after[0]]))
+    assert run.get("outcome") == ["recorded", "deferred"]
+    assert files(outside) == before
+
+    event.unlink()
+    outside.rename(event)
+    [run] = runner.run(
+        Job(vault, [{"do": "open"}, {"do": "flush"}, ready.scenario.after[1], END, last(ready)])
+    )
+    assert run.get("outcome") == ["recorded"]
+    assert run.get("problems") == [[]]
+    assert files(vault)[NOTE] == ready.wanted[NOTE]
