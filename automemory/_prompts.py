@@ -25,7 +25,7 @@ class Prompt:
     fields: dict[str, Any]
 
     def filled(self, **inputs: str) -> str:
-        """The text with `{{name}}` replaced; where the frontmatter has variants of an input, by the named one.
+        """The text with `{{name}}` replaced: by a value, or by the variant of that name in the frontmatter.
 
         Raises:
             ConfigError: if the prompt has no such variant.

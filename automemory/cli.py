@@ -310,7 +310,8 @@ def prompts(
     if replies:
         terminal.say(
             f"turns {score.turns}, boundaries {score.boundaries}, predicted {score.predicted}, "
-            f"hits {score.hits}: precision {score.precision:.3f}, recall {score.recall:.3f}, F1 {score.f1:.3f}"
+            f"hits {score.hits}: "
+            f"precision {score.precision:.3f}, recall {score.recall:.3f}, F1 {score.f1:.3f}"
         )
 
 

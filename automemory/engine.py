@@ -34,6 +34,7 @@ from automemory.vault.store import Store
 
 UNSTORED = 1000
 REPAIRS = 5
+STEPS = 250  # of a graph run: some thirty times through it
 _CHECKPOINT = 100
 
 
@@ -141,7 +142,7 @@ class Engine:
                 raise
             self.unstored.append(replace(handed, turn=self._timed(handed.turn)))
             self.last_error = str(error)
-            return TurnResult("deferred", handed.id or "", error=str(error))
+            return TurnResult("deferred", self._id_of(handed), error=str(error))
 
     async def store_unstored(self) -> None:
         """Store the turns that wait in memory, oldest first."""
@@ -150,6 +151,11 @@ class Engine:
                 found = await asyncio.to_thread(self._accept, self.unstored[0])
                 self.unstored.popleft()
                 self.waiting |= {found.id} if isinstance(found, TurnRow) else set()
+
+    def _id_of(self, handed: Submission) -> str:
+        """The turn's id as far as it is known without the vault."""
+        first = self.intake.first(handed.turn)
+        return handed.id or (turn_id(self.stream(handed.thread), first) if first.id else "")
 
     def _timed(self, turn: Turn) -> Turn:
         if turn.at is not None:
@@ -207,7 +213,9 @@ class Engine:
             if self._blocked:
                 await self._on_commit_thread(self.store.committer.probe)
                 self._blocked = False
-            state = await self.graph.ainvoke({"row": row}, {"recursion_limit": 50, "run_name": "automemory"})
+            state = await self.graph.ainvoke(
+                {"row": row}, {"recursion_limit": STEPS, "run_name": "automemory"}
+            )
             result: TurnResult = state["result"]
         except VaultError as error:
             self._blocked = isinstance(error, (Unwritable, Busy))

@@ -4,6 +4,7 @@
     ├── VaultError            the vault or a file in it
     │   ├── PathEscape        a path that would leave the vault
     │   ├── Conflict          the vault changed under a plan
+    │   │   └── NameTaken     somebody else took the name of a new event
     │   ├── Busy              the vault's lock was not to be had in time
     │   └── Unwritable        full, read-only or damaged storage
     ├── DecisionError         a decider gave no usable answer
@@ -28,6 +29,10 @@ class PathEscape(VaultError):
 
 class Conflict(VaultError):
     """The vault changed since the plan was made."""
+
+
+class NameTaken(Conflict):
+    """The folder that a plan was to make is there already."""
 
 
 class Busy(VaultError):

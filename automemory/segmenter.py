@@ -21,7 +21,7 @@ from langgraph.graph.state import CompiledStateGraph
 from automemory import planning
 from automemory.decision import EventSummary, EventView, Exchange, NotifyCandidate, Verdict
 from automemory.engine import Engine
-from automemory.errors import Conflict, Unwritable
+from automemory.errors import Conflict, NameTaken, Unwritable
 from automemory.intake import Accepted, Submission
 from automemory.planning import Located, Place, Route, Target
 from automemory.result import EventRef, TurnResult
@@ -201,6 +201,8 @@ class Nodes:
         try:
             await self._engine.commit(plan, self._basis(state), head.path, state.get("view"))
         except Conflict as error:
+            if isinstance(error, NameTaken):
+                return {}
             if state["tries"] + 1 >= TRIES:
                 raise Unwritable(f"the vault keeps changing ({error}): close it in other programs") from error
             return {"tries": state["tries"] + 1}

@@ -12,31 +12,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from automemory.deciders.cues import REQUEST, WH, is_acknowledgement, strip_acknowledgement
+from automemory.deciders.keywords import CJK as CJK
+from automemory.deciders.keywords import CJK_STOP, CJK_TIME, topic_characters, topic_words
+from automemory.deciders.keywords import SLUG_CHARS as SLUG_CHARS
+from automemory.deciders.keywords import STOP_WORDS as STOP_WORDS
 from automemory.decision import Exchange
 
-TITLE_CHARS, PATCH_CHARS, SUMMARY_CHARS = 70, 200, 400
-SLUG_WORDS, SLUG_CHARS, SLUG_CJK_CHARS = 6, 48, 20
+TITLE_CHARS, PATCH_CHARS, SUMMARY_CHARS = 60, 200, 400
 
-CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
-_STOP_WORDS = """
-a about above actually after again all also am an and any are as at be because been before being below both
-but by can cannot could did do does doing done don down during each else even ever few for from further get
-give go got had has have having he hello help her here hers hey hi him his how i if in into is it its itself
-just kindly know let lets like ll m make may me might more most must my myself need needs no nor not now of
-off ok okay on once one only or other our ours out over own per please re really regarding s same see shall
-she should since so some such t tell than thank thanks that the their them then there these they this those
-through to too try under until up upon us ve very via want wants was we well were what when where which
-while who whom why will with without would yes yet you your yours looking trying going able im ive id dont
-way using use used there're new something someone sure bonjour salut le la les un une des du de dans et pour
-avec est hola el los las y en para con por olá oi um uma os na com que der die das ein eine und mit für ist
-и в на с по не для
-"""
-STOP_WORDS = frozenset(_STOP_WORDS.split())
-_CJK_STOP = re.compile(
-    "请帮忙我|请你帮我|请帮我|帮我|帮忙|麻烦您?你?|请问|请你|请您|您好|你好|我想要|我想|我需要|我要|我希望|我们|能不能|能否|可不可以|可以吗|可以|给我|一下"
-    "|是不是|有没有|怎么样|怎么|如何|什么|为什么|哪些|哪个|哪里|哪家|多少|这个|那个|这些|那些|一些|一个|一家|现在|然后|还有|以及|并且|或者|如果|因为|所以|但是|需要|想要"
-    "|进行|谢谢|好的|吗|呢|吧|啊|呀|哦|嗯|的|了|着|过|和|与|及|并|在|把|被|将|对|请|我|你|您|他|她|它|是|有|想|要|就|都|也|还|很|这|那|个"
-)
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _WRAPPER = re.compile(r"<([a-zA-Z][\w.-]*)(?:\s[^<>]*)?>.*?</\1\s*>", re.DOTALL)
 _TAG = re.compile(r"</?[a-zA-Z][\w.:-]*(?:\s[^<>]{0,200})?/?>")
@@ -68,9 +51,39 @@ _PLEASANTRY = re.compile(
 )
 
 
+_CUE = re.compile(
+    r"^(?:\W*(?:(?:ok(?:ay)?|right|so|now|alright|great|and|well|good|fine|done|cool|hi|hello|hey|(?:good )?(?:morning|afternoon|evening))\b"
+    r"|(?:and |now |on to )?(?:the |an? |my )?(?:(?:next|new|another|different|separate|unrelated|other|last|final|second|small|more|one more) ?)+(?:topic|task|thing|question|subject|matter|item|issue|request|one|note|step)?s?(?: (?:for|of) (?:today|now|you|me|the day))?"
+    r"|(?:one|two) (?:more|last|other) things?|something (?:else|different|new)(?: entirely)?|(?:changing|change of|switching|to change) (?:the )?(?:topics?|subjects?|gears)|by the way|btw|moving on|finally|lastly|also|before i forget|while (?:we|you|i)(?:'re| are|'m| am) at it|first(?: of all)?"
+    r"|(?:好(?:的|了|吧)?|行|嗯|那么?)?(?:换个?(?:话题|问题)|(?:另外|还有|最后|再来?|下|另)*一?[件个]?(?:新的?)?(?:事情?|问题|话题|任务|需求|小事)|说点别的|说个别的|问个别的|顺便(?:问一?下)?|对了|另外|接下来|此外|最后|首先|今天的?新?任务|早(?:上好|安)?|[下晚]午?上?好))"
+    r"\s*(?:[.,:;!—–，。：；！、]|\s-\s|$)+\s*)+",
+    re.IGNORECASE,
+)
+"""Clauses that only announce another topic, or greet."""
+_ANNOUNCED = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|now|so|and|then|next)\W+)*(?:there(?:'s| is) )?(?:something|(?:another|one|an?) (?:(?:small|quick|other|more|new) )?(?:thing|question|request|topic)) (?:on|about|for|with|regarding) [^.!?]{1,40}[.:!]?$"
+    r"|^\W*(?:有|还有|问)一?[个件](?:关于)?.{0,12}(?:问题|事情?|需求)[。：:！]?$", re.IGNORECASE)  # fmt: skip
+_BACK = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|now|so|right|let'?s|let us|can we|i want to|i'd like to)\W+)*(?:(?:go|get|come|going|coming|getting|turn|jump|switch)(?:ing)? back to|back to|return(?:ing)? to|resuming)\s+(?:the |that |our |my |yesterday's )*"
+    r"|^(?:回到|说回|回过头来?看?|继续|接着)(?:[昨前今]天|之前|刚才|上次|上周)?(?:的|那[个封份次篇]?)?",
+    re.IGNORECASE,
+)
+_MEASURE = re.compile("一[个家位名封份篇道种张次条项段本]")
+_US = re.compile(r"^(?:(?:咱们|我们)(?!的)(?:来)?想?|想(?=[和去在给把让用]))(?=\S)|吧[。.!！]?$")
+_TIME_FIRST = re.compile(
+    rf"^(?:(?:{CJK_TIME.pattern})(?:的时候)?(?:[（(][^）)]*[）)])?[，,\s]*)+(?:(?:没|不)[^，。,帮请把想要]{{1,8}}[，,])?"
+    r"|^(?:since|on|for|by|until|after|before|during|from|in) (?:(?:last|next|this|the) )?(?:yesterday|today|tomorrow|tonight|(?:mon|tues|wednes|thurs|fri|satur|sun)day|week(?:end)?|night|morning|month)(?:'s \w+)?,? "
+    r"|^(?:yesterday|today|tomorrow|tonight|this (?:morning|week|afternoon|evening)|last (?:night|week|month))(?:'s \w+)?, ",
+    re.IGNORECASE,
+)
+
 _MENTIONS = re.compile(r"^(?:(?:[@#]|https?://)\S+\s+)+")
 _ARTICLE = re.compile(r"^(?:an?|the|some)\s+(?=\w)", re.IGNORECASE)
 _POLITE_END = re.compile(r"(?:,? (?:please|thanks|thank you))?[\s.?？]*$", re.IGNORECASE)
+_LOOSE_END = re.compile(
+    r"(?: (?:an?|the|of|to|in|on|at|for|from|with|by|and|or|that|because|so|if|when|it|is|are|they|we|i|you))+$",
+    re.I,
+)
 _THANKS = re.compile(r"\W*(?:thank|thanks|谢谢|感谢|多谢)", re.IGNORECASE)
 
 
@@ -89,22 +102,21 @@ def prose(text: str) -> str:
 
 def title(text: str) -> str:
     """The request a turn opens with, shortened to a title of at most `TITLE_CHARS` characters."""
-    asked = _request(text)
-    bare = _PLEASANTRY.sub("", _without_mentions(asked)).strip() or asked
-    if bare != asked and not WH.match(bare):
-        bare = _POLITE_END.sub("", _ARTICLE.sub("", bare)) or bare
-    short = _shorten(bare, TITLE_CHARS).rstrip(" .,;:!。，；：！、-")
-    return short[:1].upper() + short[1:] if re.match(r"[a-zà-ÿа-я]+(?:[ ,]|$)", short) else short
+    short = _shorten(_bare(text), TITLE_CHARS).rstrip(" .,;:!。，；：！、-")
+    return short[:1].upper() + short[1:] if re.match(r"[a-zà-ÿа-я]+(?:[ ,:]|$)", short) else short
 
 
-def slug(text: str) -> str:
-    """A title's content words joined by dashes; CJK characters that carry content stay together."""
-    cjk = len(re.findall(f"[{CJK}]", text))
-    if cjk * 2 >= len(re.findall(r"[^\W\d_]", text)) - cjk:
-        return _cjk_slug(text)
-    words = [w.strip(".'’_-") for w in re.findall(r"[^\W_][\w.'’-]*", text.lower())]
-    content = [w for w in words if w and w not in STOP_WORDS and re.sub(r"['’].*", "", w) not in STOP_WORDS]
-    return _joined(content or [w for w in words if w])
+def slug(text: str, rest: str = "") -> str:
+    """The words of a request that name its topic, joined by dashes; CJK characters stay together.
+
+    Args:
+        text: What the person said, or a title.
+        rest: What came of it, the reply and the tool calls: words that come back there are the topic's.
+    """
+    asked, said = _bare(text), prose(text) or text
+    cjk = len(re.findall(f"[{CJK}]", asked))
+    dense = cjk * 2 >= len(re.findall(r"[^\W\d_]", asked)) - cjk
+    return topic_characters(asked, said, rest) if dense else topic_words(asked, said, rest)
 
 
 def patch(text: str) -> str:
@@ -127,6 +139,7 @@ def summary(turns: Sequence[Exchange]) -> str:
 def _request(text: str) -> str:
     """The first sentence with content; where that only sets the scene, the first that asks for something."""
     sentences = _sentences(prose(text)) or _sentences(_TAG.sub(" ", text.replace("`", "")))
+    sentences = [s for s in sentences if _CUE.sub("", s)] or sentences
     sentences = [s for s in sentences[:12] if not is_acknowledgement(s)] or sentences[:1]
     content = [
         s
@@ -135,10 +148,32 @@ def _request(text: str) -> str:
     ]
     if not content:
         return sentences[0] if sentences else ""
+    if _ANNOUNCED.match(content[0]) and len(content) > 1:
+        return content[1]
     if not _is_setting(content[0]):
-        return content[0]
+        return next((s for s in content[1:6] if _says_more(s, content[0])), content[0])
     asking = (s for s in content[1:6] if REQUEST.search(s) or s.rstrip().endswith(("?", "？")))
     return next(asking, content[0])
+
+
+def _says_more(sentence: str, short: str) -> bool:
+    """Whether a request repeats a very short one with more content ("write a letter": "a letter of appeal")."""
+    core = _MEASURE.sub("", CJK_STOP.sub("", short)) if re.search(f"[{CJK}]", short) else ""
+    kept = [c for c in core if c.isalnum()] or [
+        w for w in re.findall(r"\w+", short.lower()) if w not in STOP_WORDS
+    ]
+    return len(kept) <= 3 and bool(REQUEST.search(sentence)) and all(c in sentence.lower() for c in kept)
+
+
+def _bare(text: str) -> str:
+    """The request without what leads up to it: cues, times, pleasantries, an article."""
+    asked = _without_mentions(_request(text))
+    led = _TIME_FIRST.sub("", _BACK.sub("", _CUE.sub("", asked))).strip()
+    asked = led if _content_size(led) else asked
+    bare = _PLEASANTRY.sub("", asked).strip() or asked
+    if bare != asked and not WH.match(bare):
+        bare = _POLITE_END.sub("", _ARTICLE.sub("", bare)) or bare
+    return _US.sub("", bare) or bare
 
 
 def _without_mentions(sentence: str) -> str:
@@ -186,7 +221,7 @@ def _sentences(text: str) -> list[str]:
 
 def _content_size(text: str) -> int:
     """Content words, two CJK characters counting as one."""
-    cjk = len(re.findall(f"[{CJK}]", _CJK_STOP.sub("", text)))
+    cjk = len(re.findall(f"[{CJK}]", CJK_STOP.sub("", text)))
     words = re.findall(rf"[^\W\d_{CJK}][^\W{CJK}]+", text.lower())
     return sum(w not in STOP_WORDS for w in words) + cjk // 2
 
@@ -200,7 +235,8 @@ def _shorten(text: str, limit: int) -> str:
     if clause >= limit * 3 // 5:
         return head[:clause].rstrip()
     space = head.rfind(" ")
-    return (head[:space] if space >= limit * 3 // 5 else head).rstrip(" ,;，；、") + "…"
+    kept = head[:space] if space >= limit * 3 // 5 else head
+    return _LOOSE_END.sub("", kept).rstrip(" ,;，；、") + "…"
 
 
 def _ended(sentence: str) -> str:
@@ -208,23 +244,3 @@ def _ended(sentence: str) -> str:
     if not sentence or sentence[-1] in ".!?…。！？":
         return sentence
     return sentence + ("。" if re.search(f"[{CJK}]$", sentence) else ".")
-
-
-def _cjk_slug(text: str) -> str:
-    pieces = re.split(rf"[^\w{CJK}]+", _CJK_STOP.sub(" ", text))
-    found = ""
-    for piece in filter(None, pieces):
-        glue = "-" if found and (found[-1].isascii() or piece[0].isascii()) else ""
-        if len(found) + len(glue) + len(piece) > SLUG_CJK_CHARS:
-            return found if len(found) * 2 > SLUG_CJK_CHARS else (found + glue + piece)[:SLUG_CJK_CHARS]
-        found += glue + piece
-    return found or _joined(re.findall(r"\w+", text))[:SLUG_CJK_CHARS]
-
-
-def _joined(words: Sequence[str]) -> str:
-    found = ""
-    for word in words[:SLUG_WORDS]:
-        if found and len(found) + 1 + len(word) > SLUG_CHARS:
-            break
-        found = f"{found}-{word}" if found else word[:SLUG_CHARS]
-    return found

@@ -84,11 +84,12 @@ class LocalDecider:
         earlier = going_back(context, self._encoder)
         if earlier is not None:
             return replace(_verdict(False, earlier.slug, extract.patch(turn.user), p), title=earlier.title)
-        title = extract.title(turn.user) or extract.title(turn.reply)
+        said = turn.user if extract.title(turn.user) else turn.reply
+        title, rest = extract.title(said), "\n".join((turn.reply, *turn.actions))
         taken = {event.slug for event in context.recent} | (
             {context.active.slug} if context.active else set()
         )
-        slug = _untaken(extract.slug(title) or "event", taken)
+        slug = _untaken(extract.slug(said, rest) or "event", taken)
         return replace(_verdict(False, slug, extract.patch(turn.user or turn.reply), p), title=title)
 
 

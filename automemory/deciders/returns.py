@@ -5,7 +5,10 @@ Only when sure: a wrong return spoils two events, a missed one none.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from datetime import date as Date
+from datetime import timedelta
 
 import numpy as np
 
@@ -14,6 +17,37 @@ from automemory.deciders.encoder import Encoder, Vectors
 from automemory.deciders.extract import prose
 from automemory.deciders.text import identifiers, read
 from automemory.decision import DecisionContext, Exchange, RecentEvent
+
+_EXPLICIT = re.compile(
+    r"^(?:\W*(?:ok(?:ay)?|now|so|right|great|good|thanks|thank you|hi|hello|hey|(?:good )?(?:morning|afternoon|evening)|alright|well|and|then|yes"
+    r"|let'?s|let us|can we|could we|we can|i(?:'d like| want) to|time to)\b[\s,.!:]*)*"
+    r"(?:(?:(?:go|com|gett?|jump|switch|circl|turn)(?:e|ing)? )?back to|return(?:ing)? to|(?:continu(?:e|ing)|carry(?:ing)? on) (?:with|on)|pick(?:ing)? up(?: again)?(?: with| on)?|resum(?:e|ing))\s+"
+    r"(?P<thing>(?:[^.,:;!?\n]|\.(?=\w)){2,120})"
+    r"|^(?:\W*(?:好的?|早上?好?|那么?|嗯|行|现在|我们|咱们|我想|来|下午好|晚上好)[，。,.！!\s]*)*(?:回到|说回|回过头来?看?|接着|继续)(?P<topic>[^。：:；！？，\n]{2,80})",
+    re.IGNORECASE,
+)
+"""A turn that begins by naming what it goes back to."""
+_DAYS = (
+    ("今天|刚才|earlier today|this morning", 0),
+    ("昨[天晚]|yesterday|last night", 1),
+    ("前天|day before yesterday", 2),
+)
+_WEEKDAY = re.compile(
+    r"\b(mon|tue|wed|thu|fri|sat|sun)(?:s|nes|rs|ur)?day\b|(?:周|星期|礼拜)([一二三四五六日天])",
+    re.IGNORECASE,
+)
+_NO_TOPIC = frozenset(
+    read(
+        "question task thing problem issue topic earlier matter work yesterday morning monday tuesday wednesday thursday friday saturday sunday 昨天 前天 今天 刚才 之前 上次 问题 事情 任务"
+    ).words
+)
+_ONLY_ON = re.compile(
+    r"(?:continu|carry|pick|resum)(?!.*(?:yesterday|earlier|before|last|where))|(?:接着|继续)(?!.*(?:[昨前]天|之前|刚才|上次|上周|早上))",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Wording that may as well mean the next step of what is being done."""
+NAMED, MAYBE_NAMED, ABOUT_EQUAL, DATED, LEAD = 0.3, 0.6, 0.8, 0.2, 0.1
+MOST_NAMED = 6
 
 WORDED_SIMILARITY, SILENT_SIMILARITY, SILENT_LEAD = 0.35, 0.6, 0.1
 
@@ -41,6 +75,9 @@ class Shared:
 
 def going_back(context: DecisionContext, encoder: Encoder) -> RecentEvent | None:
     """The recent event a turn goes back to, or None in doubt."""
+    named = _named(context, encoder)
+    if named is not None:
+        return named
     worded = bool(BACK.search(context.turn.user[:400]))
     shared = _shared(context)
     if not any(s.enough(worded=worded) for s in shared):
@@ -53,9 +90,65 @@ def going_back(context: DecisionContext, encoder: Encoder) -> RecentEvent | None
     return context.recent[max(sure, key=lambda i: float(similar[i]))] if sure else None
 
 
+def _named(context: DecisionContext, encoder: Encoder) -> RecentEvent | None:
+    """The event that fits what an explicit "back to …" names clearly better than all others, the active one too.
+
+    Of events that fit about equally, as when a topic was split, the one most alike is meant, else the newest.
+    """
+    found = _EXPLICIT.match(context.turn.user[:400])
+    wanted = _tokens((found["thing"] or found["topic"]) if found else "")
+    if not found or not wanted:
+        return None
+    day = _day(found[0], context)
+    fits = [_fit(wanted, _event_text(e)) for e in context.recent]
+    active = context.active
+    here = _fit(wanted, f"{active.title}\n{active.description}\n{active.opening.user}") if active else 0.0
+    scores = [f + (DATED if f and day == e.date else 0.0) for f, e in zip(fits, context.recent, strict=True)]
+    best = max(scores, default=0.0)
+    if best < (MAYBE_NAMED if _ONLY_ON.search(found[0]) else NAMED) or here >= best:
+        return None
+    close = [i for i, score in enumerate(scores) if score >= best * ABOUT_EQUAL]
+    newest = max(close, key=lambda i: (context.recent[i].date, -i))
+    if len(close) > 1:
+        similar, _ = _similarities(context, encoder)
+        most = max(close, key=lambda i: float(similar[i]))
+        newest = most if similar[most] - similar[newest] > LEAD else newest
+    return context.recent[newest]
+
+
+def _tokens(text: str) -> frozenset[str]:
+    return (read(text).words | identifiers(text)) - _NO_TOPIC
+
+
+def _fit(wanted: frozenset[str], text: str) -> float:
+    """Which part of the named words a text has; of many words `MOST_NAMED` are all."""
+    return min(len(wanted & _tokens(text)) / min(len(wanted), MOST_NAMED), 1.0)
+
+
+def _event_text(event: RecentEvent) -> str:
+    return f"{event.title}\n{event.description}\n{event.slug.replace('-', ' ')}"
+
+
+def _day(wording: str, context: DecisionContext) -> str:
+    """The day a wording names, `YYYY-MM-DD`, counted back from the turn's own; empty if none."""
+    if context.turn.at is None:
+        return ""
+    today: Date = context.turn.at.date()
+    back = next((n for words, n in reversed(_DAYS) if re.search(words, wording, re.IGNORECASE)), None)
+    if back is None and (match := _WEEKDAY.search(wording)):
+        names = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+        weekday = (
+            names.index(match[1].lower())
+            if match[1]
+            else "一二三四五六日".index(match[2].replace("天", "日"))
+        )
+        back = (today.weekday() - weekday) % 7
+    return "" if back is None else str(today - timedelta(days=back))
+
+
 def _shared(context: DecisionContext) -> list[Shared]:
     """For each recent event, in the context's order."""
-    texts = [f"{e.title}\n{e.description}\n{e.slug.replace('-', ' ')}" for e in context.recent]
+    texts = [_event_text(e) for e in context.recent]
     words, names = [read(text).words for text in texts], [identifiers(text) for text in texts]
     words_now, names_now = _of_active(context)
     mine, own = read(context.turn.user).words, identifiers(context.turn.user) | _targets(context.turn)

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from functools import lru_cache
 from unicodedata import normalize
 
-from automemory.errors import PathEscape
+from automemory.errors import PathEscape, Unwritable
 from automemory.turn import Message, fingerprint
 from automemory.vault import frontmatter, note
 from automemory.vault.disk import Disk, Signature
@@ -57,7 +57,10 @@ class Catalog:
         if not whole and self._state.day(day) == mtime:
             return
         known = self._state.notes_of_day(day)
-        paths = set(self._notes_in(folder))
+        try:
+            paths = set(self._notes_in(folder))
+        except Unwritable:  # what is known of it holds until it can be read again
+            return
         for path in sorted(paths):
             self.refresh_note(path, known.get(path))
         for path in known.keys() - paths:
@@ -111,7 +114,10 @@ class Catalog:
         return found[0] if found else None
 
     def _current(self, row: NoteRow) -> NoteRow | None:
-        return self.refresh_note(row.path, row)
+        try:
+            return self.refresh_note(row.path, row)
+        except Unwritable:
+            return None
 
     def _text(self, path: str) -> str | None:
         """A note's text; None if there is none, or if it lies outside the vault."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from filelock import FileLock, Timeout
 
-from automemory.errors import Busy, Conflict, Unwritable, VaultError
+from automemory.errors import Busy, Conflict, NameTaken, Unwritable, VaultError
 from automemory.vault import frontmatter, index, note
 from automemory.vault.catalog import Catalog, head_of, head_row, moved_on, signature
 from automemory.vault.disk import Disk, Signature
@@ -118,7 +118,7 @@ class Committer:
                 raise Conflict(f"{path!r} was changed meanwhile")
         for folder in basis.absent:
             if self._disk.signature(folder) is not None:
-                raise Conflict(f"{folder!r} was made by somebody else meanwhile")
+                raise NameTaken(f"{folder!r} was made by somebody else meanwhile")
 
     def _apply(self, number: int, plan: Plan) -> None:
         days = {
@@ -147,7 +147,7 @@ class Committer:
         """Apply one edit; False if the turn's note is gone, so that the turn has to be filed anew."""
         match edit:
             case Create():
-                self._create(edit, plan, temporary)
+                return self._create(edit, plan, temporary)
             case Append():
                 return self._append(edit, plan)
             case SetFields():
@@ -156,10 +156,13 @@ class Committer:
                 self._update_index(edit, temporary)
         return True
 
-    def _create(self, edit: Create, plan: Plan, temporary: str) -> None:
-        self._disk.make_folder(edit.path.rpartition("/")[0])
-        if not self._disk.create(edit.path, edit.text.encode("utf-8", "replace"), temporary):
-            self._append_anew(edit.path, edit.block, plan)
+    def _create(self, edit: Create, plan: Plan, temporary: str) -> bool:
+        for _ in range(_TRIES):
+            with contextlib.suppress(Conflict):  # the folder was removed again
+                self._disk.make_folder(edit.path.rpartition("/")[0])
+                made = self._disk.create(edit.path, edit.text.encode("utf-8", "replace"), temporary)
+                return made or self._append_anew(edit.path, edit.block, plan)
+        raise _keeps_changing(edit.path)
 
     def _append(self, edit: Append, plan: Plan) -> bool:
         found = self._disk.signature(edit.path)
@@ -176,23 +179,25 @@ class Committer:
                 raise Conflict(edit.path)
             self._disk.append(edit.path, edit.size, data)
         except Conflict:
-            self._append_anew(edit.path, edit.block, plan)
+            return self._append_anew(edit.path, edit.block, plan)
         return True
 
-    def _append_anew(self, path: str, block: str, plan: Plan) -> None:
-        """Append to a note that is not as the plan knew it, unless the block stands there already."""
+    def _append_anew(self, path: str, block: str, plan: Plan) -> bool:
+        """Append, unless the block is there, to a note that is not as planned on; False if it is gone."""
         for _ in range(_TRIES):
-            data = self._disk.read(path) or b""
+            data = self._disk.read(path)
+            if data is None:
+                return False
             text = data.decode("utf-8", "replace")
             wanted = (plan.filing.turn, plan.filing.part) if plan.filing else ("", 0)
-            if any((b.id, b.part) == wanted for b in note.blocks(text)):
-                self._disk.settle(path)
-                return
             anew = Append(path, len(data), note.lead(data), block, note.newline_of(data))
             with contextlib.suppress(Conflict):
-                self._disk.append(path, anew.size, anew.data)
-                return
-        raise Busy(f"{path!r} keeps changing: close it in other programs")
+                if any((b.id, b.part) == wanted for b in note.blocks(text)):
+                    self._disk.settle(path)
+                else:
+                    self._disk.append(path, anew.size, anew.data)
+                return True
+        raise _keeps_changing(path)
 
     def _set_fields(self, edit: SetFields, temporary: str) -> None:
         for _ in range(_TRIES):
@@ -209,7 +214,7 @@ class Committer:
                 self._replace(edit.path, changed, temporary, data)
                 self.problems.pop(edit.path, None)
                 return
-        raise Busy(f"{edit.path!r} keeps changing: close it in other programs")
+        raise _keeps_changing(edit.path)
 
     def _update_index(self, edit: UpdateIndex, temporary: str) -> None:
         for _ in range(_TRIES):
@@ -229,7 +234,7 @@ class Committer:
                 self._disk.make_folder("daily")
                 if self._disk.create(edit.path, text.encode("utf-8", "surrogateescape"), temporary):
                     return
-        raise Busy(f"{edit.path!r} keeps changing: close it in other programs")
+        raise _keeps_changing(edit.path)
 
     def _replace(self, path: str, text: str, temporary: str, expected: bytes) -> None:
         data = text.encode("utf-8", "surrogateescape")
@@ -259,6 +264,10 @@ class Committer:
                 rows.pop(edit.path, None)
                 self._catalog.refresh_note(edit.path)
         return list(rows.values())
+
+
+def _keeps_changing(path: str) -> Busy:
+    return Busy(f"{path!r} keeps changing: close it in other programs")
 
 
 def _temporary(number: int, edit: int) -> str:

@@ -19,6 +19,7 @@ from automemory.errors import Busy, Conflict, PathEscape, Unwritable
 from automemory.vault.layout import safe_path
 
 TAIL = 2048
+PROBE = ".automemory-probe.tmp"
 _UTF8 = sys.getfilesystemencoding().lower() == "utf-8"
 _WAIT_ERRORS = {errno.EACCES, errno.EPERM} if os.name == "nt" else set()
 
@@ -106,18 +107,22 @@ class Disk:
 
     def names(self, path: str) -> list[str]:
         """The names of the folders in a folder, hidden ones left out; empty if there is no such folder."""
-        try:
-            with os.scandir(self.resolve(path)) as entries:
-                return sorted(portable(e.name) for e in entries if not e.name.startswith(".") and e.is_dir())
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        with unwritable(path):
+            try:
+                with os.scandir(self.resolve(path)) as found:
+                    return sorted(
+                        portable(e.name) for e in found if e.is_dir() and not e.name.startswith(".")
+                    )
+            except (FileNotFoundError, NotADirectoryError):
+                return []
 
     def entries(self, path: str) -> set[str]:
         """All names in a folder; empty if there is no such folder."""
-        try:
-            return {portable(name) for name in os.listdir(self.resolve(path))}
-        except (FileNotFoundError, NotADirectoryError):
-            return set()
+        with unwritable(path):
+            try:
+                return {portable(name) for name in os.listdir(self.resolve(path))}
+            except (FileNotFoundError, NotADirectoryError):
+                return set()
 
     def make_folder(self, path: str) -> None:
         """Make a folder and those above it, with the vault's own mode."""
@@ -142,7 +147,7 @@ class Disk:
         place = self.resolve(path)
         prepared = place.with_name(temporary)
         self._write_whole(prepared, data, self._mode & 0o666 | 0o600)
-        with unwritable(path):
+        with _changing(path):
             try:
                 os.link(prepared, place)
             except FileExistsError:
@@ -172,7 +177,7 @@ class Disk:
         """
         place = self.resolve(path)
         prepared = place.with_name(temporary)
-        with unwritable(path):
+        with _changing(path):
             self._write_whole(prepared, data, stat.S_IMODE(place.stat().st_mode))
             try:
                 if place.read_bytes() != expected:
@@ -189,7 +194,7 @@ class Disk:
             Conflict: if the file has another length by now.
         """
         place = self.resolve(path)
-        with unwritable(path):
+        with _changing(path):
             descriptor = os.open(place, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
             try:
                 if os.fstat(descriptor).st_size != size:
@@ -206,7 +211,7 @@ class Disk:
 
     def cut(self, path: str, size: int) -> None:
         """Cut a file back to `size` bytes."""
-        with unwritable(path):
+        with _changing(path):
             descriptor = os.open(self.resolve(path), os.O_RDWR | getattr(os, "O_BINARY", 0))
             try:
                 os.ftruncate(descriptor, size)
@@ -217,7 +222,7 @@ class Disk:
     def settle(self, path: str) -> None:
         """Make a file that is as it should be durable: who wrote it may have died before its sync."""
         if self.sync:
-            with unwritable(path):
+            with _changing(path):
                 descriptor = os.open(self.resolve(path), os.O_RDWR | getattr(os, "O_BINARY", 0))
                 try:
                     os.fsync(descriptor)
@@ -227,7 +232,7 @@ class Disk:
 
     def probe(self, folder: str) -> None:
         """Raise `Unwritable` if a small file cannot be written in a folder."""
-        place = self.resolve(folder) / ".automemory-probe.tmp"
+        place = self.resolve(folder) / PROBE
         self._write_whole(place, b"\0" * 4096, 0o600)
         _remove(place)
 
@@ -286,8 +291,18 @@ def portable(name: str) -> str:
 
 
 @contextlib.contextmanager
+def _changing(path: str) -> Iterator[None]:
+    """As `unwritable`, for a file that was there just now: if it is gone, that is a `Conflict`."""
+    try:
+        with unwritable(path):
+            yield
+    except FileNotFoundError as error:
+        raise Conflict(f"{path!r} was removed by somebody else meanwhile") from error
+
+
+@contextlib.contextmanager
 def unwritable(what: str) -> Iterator[None]:
-    """Name what could not be written; a missing file stays `FileNotFoundError`."""
+    """Name what could not be written; a missing file stays what it is."""
     try:
         yield
     except FileNotFoundError:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from automemory.errors import Unwritable
+from automemory.errors import Unwritable, VaultError
 from automemory.vault.catalog import Catalog
 from automemory.vault.commit import Committer
-from automemory.vault.disk import Disk
+from automemory.vault.disk import PROBE, Disk
 from automemory.vault.state import State
 
 HOME = ".automemory"
@@ -34,6 +35,8 @@ class Store:
         self.disk.sync_folders()
         self.catalog = Catalog(self.disk, self.state)
         self.committer = Committer(self.disk, self.state, self.catalog, lock_timeout_s=lock_timeout_s)
+        with suppress(VaultError, FileNotFoundError):
+            self.disk.remove_temporary("daily/probe", PROBE)
         self.committer.recover()
         self.catalog.index_all()
         self._read_tombstones()
