@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Any
 from automemory._version import __version__
 
 if TYPE_CHECKING:
+    from automemory.callback import AsyncAutoMemoryCallbackHandler, AutoMemoryCallbackHandler
     from automemory.decision import BoundaryDecision, NotifyCandidate, Verdict
     from automemory.errors import AutoMemoryError
     from automemory.memory import AutoMemory
+    from automemory.middleware import AutoMemoryMiddleware
     from automemory.result import TurnResult
     from automemory.turn import Message, Turn
     from automemory.vault.reader import Reader
 
 __all__ = [
+    "AsyncAutoMemoryCallbackHandler",
     "AutoMemory",
+    "AutoMemoryCallbackHandler",
     "AutoMemoryError",
+    "AutoMemoryMiddleware",
     "BoundaryDecision",
     "Message",
     "NotifyCandidate",
@@ -32,8 +37,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AsyncAutoMemoryCallbackHandler": "callback",
     "AutoMemory": "memory",
+    "AutoMemoryCallbackHandler": "callback",
     "AutoMemoryError": "errors",
+    "AutoMemoryMiddleware": "middleware",
     "BoundaryDecision": "decision",
     "Message": "turn",
     "NotifyCandidate": "decision",

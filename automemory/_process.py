@@ -5,8 +5,35 @@ from __future__ import annotations
 import os
 import socket
 from functools import lru_cache
+from typing import Protocol
+from weakref import WeakSet
 
 import psutil
+
+
+class Renewable(Protocol):
+    """What holds threads, locks or files that are of no use after a fork."""
+
+    def renew(self) -> None:
+        """Begin anew in the child: what was under way belongs to the parent."""
+        ...
+
+
+_renewable: WeakSet[Renewable] = WeakSet()
+
+
+def renew_after_fork(part: Renewable) -> None:
+    """Have a part begin anew in every child process that is forked from this one."""
+    _renewable.add(part)
+
+
+def _renew_all() -> None:
+    for part in list(_renewable):
+        part.renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_all)
 
 
 def owner() -> str:

@@ -16,7 +16,7 @@ _HERE = Path(__file__).parent
 SHIPPED = _HERE / "prompts" if (_HERE / "prompts").is_dir() else _HERE.parent / "prompts"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt file: its text, and what its frontmatter says (`version`, `inputs`, variants)."""
 

@@ -19,7 +19,7 @@ def print_report(report: ReplayReport) -> None:
     for source in report.sources:
         if source.skipped:
             terminal.print_text(f"{source.path}: skipped, {source.skipped}")
-        if source.undated:
+        if source.undated and source.outcomes["recorded"]:
             terminal.print_text(
                 f"{source.path}: undated conversations filed on {report.date}: {source.undated}"
             )
@@ -50,20 +50,21 @@ def print_events(found: Sequence[EventHead], as_json: bool) -> None:
     if as_json:
         terminal.print_json(found)
         return
-    rows = [(event.path, state_of(event), event.title, event.description) for event in found]
-    terminal.print_table(rows, ("event", "state", "title", "description"))
+    rows = [(f"{event.date}/{event.name}", _state_of(event), event.title) for event in found]
+    terminal.print_table(rows, ("event", "state", "title"))
 
 
-def state_of(event: EventHead) -> str:
-    """The state of an event's task, and of the event."""
-    return f"{event.status}, {f'closed by {event.closed_by}' if event.closed else 'open'}"
+def _state_of(event: EventHead) -> str:
+    """Whether an event is open, else what closed it; and whether its task is done."""
+    state = f"closed ({event.closed_by})" if event.closed else "open"
+    return f"{state}, task {event.status}" if event.status == "completed" else state
 
 
 def print_event(found: Event) -> None:
     """An event with its turns."""
     head = found.head
     terminal.print_text(f"{head.title}\n{head.path}\n")
-    terminal.print_text(f"{state_of(head)}, {len(found.turns)} turns\n{head.description}")
+    terminal.print_text(f"{_state_of(head)}, {len(found.turns)} turns\n{head.description}")
     for turn in found.turns:
         terminal.print_text(f"\n── {turn.at or 'no time'} {turn.patch}".rstrip())
         for step in turn.steps:

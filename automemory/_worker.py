@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures.thread  # noqa: F401 - so that its exit hook, registered first, is run after ours
 import os
 import threading
+import time
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
+from contextlib import suppress
+from contextvars import copy_context
 from typing import Any, TypeVar
 
+from automemory._detach import detach
 from automemory.errors import ConfigError
 
 T = TypeVar("T")
@@ -35,8 +40,10 @@ class Worker:
         getattr(threading, "_register_atexit", atexit.register)(self.drain)
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start `work` on the loop."""
-        future = asyncio.run_coroutine_threadsafe(work, self._running())
+        """Start `work` on the loop, as no part of the LangChain run it is started from."""
+        context = copy_context()
+        context.run(detach)
+        future = context.run(asyncio.run_coroutine_threadsafe, work, self._running())
         self._under_way.add(future)
         future.add_done_callback(self._under_way.discard)
         return future
@@ -54,14 +61,35 @@ class Worker:
             )
         return self.submit(work).result()
 
+    def wait(self, future: Future[Any], timeout_s: float) -> bool:
+        """Whether what `submit` started is done within this time; on the loop's own thread it never is."""
+        if threading.current_thread() is not self._thread:
+            wait_for([future], timeout_s)
+        return future.done()
+
+    async def await_done(self, future: Future[Any], timeout_s: float) -> bool:
+        """Whether what `submit` started is done within this time; it goes on if the caller is cancelled."""
+        loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake(_: Future[Any]) -> None:
+            with suppress(RuntimeError):  # the caller's loop is closed
+                loop.call_soon_threadsafe(done.set)
+
+        future.add_done_callback(wake)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await done.wait()
+        return future.done()
+
     async def arun(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` and await it; if the caller is cancelled, the work goes on."""
         return await asyncio.shield(asyncio.wrap_future(self.submit(work)))
 
     def drain(self, timeout_s: float = EXIT_WAIT_S) -> None:
-        """Wait for what is under way."""
-        if self._under_way:
-            wait_for(list(self._under_way), timeout_s)
+        """Wait for what is under way, and for what comes of it."""
+        end = time.monotonic() + timeout_s
+        while self._under_way and (left := end - time.monotonic()) > 0:
+            wait_for(list(self._under_way), left)
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._mutex:

@@ -1,4 +1,4 @@
-"""The command line: `automemory replay`, `record`, `status`, `events`, `show` and `chain`."""
+"""The command line: `automemory replay`, `record`, `status`, `events`, `show`, `chain` and `prompts`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if arguments is None:
         _use_utf8()
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     debug = "--debug" in given
     terminal.prepare_streams()
     try:
@@ -156,6 +156,7 @@ def replay(
             zone=ZoneInfo(settings.timezone) if settings.timezone else None,
             on_progress=show,
         )
+        status = memory.status()
     terminal.print_json(report.as_dict()) if as_json else views.print_report(report)
     if report.interrupted:
         terminal.say("stopped; run the same command again to go on")
@@ -163,6 +164,9 @@ def replay(
     if report.error:
         terminal.say(f"automemory: some turns are stored but not filed yet: {report.error}")
         return VAULT
+    if fallbacks := status.counters.get("fallback", 0):
+        terminal.say(f"automemory: {fallbacks} turns were decided without the model: {status.last_error}")
+        return 0 if fallbacks < report.outcomes["recorded"] else MODEL
     return 0
 
 
@@ -181,7 +185,7 @@ def record(
     """Record one turn: its messages as JSON on standard input."""
     from automemory.settings import load_settings
 
-    turn = _turn_of(sys.stdin.buffer.read())
+    turn = _turn_of(sys.stdin.buffer.read() if sys.stdin else b"")
     settings = load_settings(
         vault=vault,
         model=model,
@@ -213,10 +217,10 @@ def _turn_of(data: bytes) -> Turn:
     try:
         value = json.loads(data.decode("utf-8-sig", "replace"))
         return Turn.of(value.get("messages", value) if isinstance(value, dict) else value)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ImportFailed(f"standard input is no JSON ({error})") from error
     except ConfigError as error:
         raise ImportFailed(f"standard input: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ImportFailed(f"standard input is no JSON ({error})") from error
 
 
 @app.command()
@@ -227,7 +231,7 @@ def status(vault: Vault = None, as_json: AsJson = False) -> None:
     events = _open_reader(vault).events()
     with load_settings(vault=vault).memory() as memory:
         found = memory.status()
-    opened = [event for event in events if event.thread and not event.closed]
+    opened = [event for event in events if event.open]
     if as_json:
         terminal.print_json({**dataclasses.asdict(found), "events": len(events), "open": opened})
         return

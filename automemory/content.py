@@ -52,9 +52,14 @@ def read_content(content: Any) -> Parts:
     return parts
 
 
+def as_json(value: Any) -> str:
+    """A value as JSON; what JSON has no form for is named by its type."""
+    return json.dumps(value, ensure_ascii=False, default=lambda other: f"<{type(other).__name__}>")
+
+
 def placeholder(kind: str, media_type: str | None, base64_data: Any = None, name: str | None = None) -> str:
     """What stands in a note for something that is not text: its kind, name, type and size."""
-    size = f"{_size(len(base64_data) * 3 // 4)}" if isinstance(base64_data, str) and base64_data else ""
+    size = _size(len(base64_data) * 3 // 4) if isinstance(base64_data, str) and base64_data else ""
     details = ", ".join(part for part in (name, media_type, size) if part)
     return f"({kind}: {details})" if details else f"({kind})"
 
@@ -99,9 +104,7 @@ def _read_part(part: Mapping[str, Any], parts: Parts) -> None:
     if media and not (texts and kind in {"text", "refusal"}):
         parts.texts.append(media)
     elif not texts and not media and not kind:
-        parts.texts.append(
-            json.dumps(dict(part), ensure_ascii=False, default=lambda other: f"<{type(other).__name__}>")
-        )
+        parts.texts.append(as_json(dict(part)))
     elif not texts and not media and kind not in {"text", "input_text", "output_text", "refusal"}:
         parts.texts.append(placeholder(kind, None))
 
@@ -171,10 +174,6 @@ def _id(part: Mapping[str, Any], *keys: str) -> str | None:
 
 
 def _size(octets: int) -> str:
-    return (
-        f"{octets} B"
-        if octets < 1000
-        else f"{octets / 1000:.1f} kB"
-        if octets < 1_000_000
-        else f"{octets / 1e6:.1f} MB"
-    )
+    if octets < 1000:
+        return f"{octets} B"
+    return f"{octets / 1000:.1f} kB" if octets < 1_000_000 else f"{octets / 1e6:.1f} MB"

@@ -19,7 +19,7 @@ from automemory.turn import Step
 Granularity = Literal["coarse", "default", "fine"]
 By = Literal["local", "llm", "fallback", "host", "placed"]
 
-NOTHING = frozenset({"", "null", "none", "n/a", "nil", "undefined"})
+NOTHING = frozenset({"null", "none", "n/a", "nil", "undefined"})
 RECENT_TURNS = 8
 USER_CHARS, REPLY_CHARS, ACTION_CHARS, MAX_ACTIONS = 1600, 800, 240, 12
 

@@ -3,39 +3,45 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from automemory import planning
-from automemory._process import alive, owner
+from automemory._process import alive, owner, renew_after_fork
 from automemory._worker import Worker
+from automemory.content import clean
 from automemory.decision import EventSummary, EventView
-from automemory.errors import Busy, Conflict, Unwritable, VaultError
+from automemory.errors import Busy, ConfigError, Conflict, Unwritable, VaultError
 from automemory.intake import Accepted, Intake, Submission, local_time
 from automemory.judge import Judge
 from automemory.locator import Locator
+from automemory.message import shown
 from automemory.planning import Limits, Located, Place
 from automemory.result import EventRef, TurnResult
 from automemory.turn import Turn, fingerprint, turn_id
 from automemory.vault.catalog import head_of, stream_key
 from automemory.vault.commit import Basis
 from automemory.vault.edits import Edit, Plan, merged
-from automemory.vault.event import EventHead
+from automemory.vault.event import Event, EventHead
 from automemory.vault.state import TurnRow
 from automemory.vault.store import Store
 
-UNSTORED = 1000
-REPAIRS = 5
-STEPS = 250  # of a graph run: some thirty times through it
+UNSTORED = 1000  # turns that wait in memory
+_REMEMBERED = 1000  # results of turns filed lately
+_REPAIRS = 5
+_log = logging.getLogger(__name__)
+_STEPS = 250  # of a graph run: some thirty times through it
 _CHECKPOINT = 100
+_NEAR = 20  # events looked through for one that is not settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class Options:
     decide_timeout_s: float
     lock_timeout_s: float
     sync: bool
+    placeholders: tuple[str, ...] = ()
 
 
 class Engine:
@@ -72,10 +79,7 @@ class Engine:
         self.intake = intake
         self.worker = worker
         self.counters = judge.counters
-        self.waiting: set[str] = set()
-        self.unstored: deque[Submission] = deque()
         self.paused = 0
-        self._storing = asyncio.Lock()
         self.last_error = ""
         self.judge = judge
         self._clock = clock
@@ -83,8 +87,24 @@ class Engine:
         self._locator: Locator | None = None
         self._blocked = False
         self._done: OrderedDict[str, TurnResult] = OrderedDict()
-        self._commits = ThreadPoolExecutor(1, thread_name_prefix="automemory-commit")
+        self.renew()
         self.graph = build(self)
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin with nothing under way; what the parent of a fork has opened stays as it is, unused."""
+        self.waiting: set[str] = set()
+        self.stuck: set[str] = set()
+        self.unstored: deque[Submission] = deque()
+        self._storing = asyncio.Lock()
+        self._commits = ThreadPoolExecutor(1, thread_name_prefix="automemory-commit")
+        self._inherited = self._store  # to collect it would close the parent's files
+        self._store = self._locator = None
+
+    def over(self, root: Path) -> Engine:
+        """The same over another vault."""
+        options = replace(self.options, root=root, placeholders=())
+        return Engine(options, self.intake, self.judge, self._clock, self.worker)
 
     @property
     def store(self) -> Store:
@@ -95,6 +115,10 @@ class Engine:
         """
         if self._store is None:
             o = self.options
+            if o.placeholders:
+                raise ConfigError(
+                    f"vault={str(o.root)!r}: give values for {', '.join(o.placeholders)} with `filled`"
+                )
             self._store = Store(o.root, sync=o.sync, lock_timeout_s=o.lock_timeout_s)
             self._locator = Locator(self._store, o.agent, o.limits, o.scope)
             self.waiting |= {r.id for r in self.pending() if not alive(r.owner)}
@@ -115,8 +139,15 @@ class Engine:
     def stream(self, thread: str) -> str:
         return stream_key(self.agent, self.thread(thread))
 
-    def thread(self, thread: str) -> str:
-        return "main" if self.options.single_stream else thread
+    def thread(self, thread: Any) -> str:
+        """The thread that a caller names, as it is written.
+
+        Raises:
+            ConfigError: if it is no text, or empty.
+        """
+        if not isinstance(thread, str) or not thread:
+            raise ConfigError(f"thread_id={shown(thread)}: give a text that is not empty")
+        return "main" if self.options.single_stream else clean(thread)
 
     async def open(self) -> None:
         """Open the vault off the loop, since that may have to read all of it."""
@@ -138,11 +169,18 @@ class Engine:
             await self.store_unstored()
             return await asyncio.to_thread(self._accept, handed)
         except VaultError as error:
+            if self._store is not None and self._store.state.damaged:
+                self._store = self._locator = None  # the next use sets it aside and reads the notes
+                return await self.accept(handed)
             if self.paused or len(self.unstored) >= UNSTORED:
                 raise
+            id = self._id_of(handed)
+            drafts = [u for u in self.unstored if id and not u.turn.complete and self._id_of(u) == id]
+            for draft in drafts:
+                self.unstored.remove(draft)
             self.unstored.append(replace(handed, turn=self._timed(handed.turn)))
             self.last_error = str(error)
-            return TurnResult("deferred", self._id_of(handed), error=str(error))
+            return TurnResult("deferred", id, error=str(error))
 
     async def store_unstored(self) -> None:
         """Store the turns that wait in memory, oldest first."""
@@ -182,12 +220,13 @@ class Engine:
         if row is not None and (known := self._known(row, taken)):
             return known
         if self.paused or not taken.messages:
-            self.store.exclude([(id, stream, first_print)])
+            self.store.exclude(id, stream, first_print)
             return TurnResult("excluded", id)
         at = local_time(taken.at or self._clock(), self.options.zone)
         if row is not None and row.payload is not None:
             at = Accepted.load(row.payload).at
-        payload = Accepted(taken, self.thread(handed.thread), at, handed.event, handed.notify).dump()
+        notify = tuple(map(self.intake.offer, handed.notify))
+        payload = Accepted(taken, self.thread(handed.thread), at, handed.event, notify).dump()
         draft = "accepted" if taken.complete else "draft"
         size = len(taken.messages)
         new = row or TurnRow(0, id, stream, first_print, draft, size, 0, 0, "", owner(), payload)
@@ -214,7 +253,7 @@ class Engine:
                 await self._on_commit_thread(self.store.committer.probe)
                 self._blocked = False
             state = await self.graph.ainvoke(
-                {"row": row}, {"recursion_limit": STEPS, "run_name": "automemory"}
+                {"row": row}, {"recursion_limit": _STEPS, "run_name": "automemory"}
             )
             result: TurnResult = state["result"]
         except VaultError as error:
@@ -222,9 +261,14 @@ class Engine:
             self.waiting.add(row.id)
             self.last_error = str(error)
             return TurnResult("deferred", row.id, error=str(error))
+        except Exception as error:  # a mistake of ours may cost this turn its place, but no other turn
+            self.stuck.add(row.id)
+            self.last_error = f"{type(error).__name__} while filing turn {row.id}: please report it"
+            _log.exception("turn %s could not be filed", row.id)
+            return TurnResult("deferred", row.id, error=self.last_error)
         self.waiting.discard(row.id)
         self._done[row.id] = result
-        if len(self._done) > UNSTORED:
+        if len(self._done) > _REMEMBERED:
             self._done.popitem(last=False)
         return result
 
@@ -243,7 +287,8 @@ class Engine:
         """The stream's older turn that has to go first; or where this one stands, None if it is filed."""
         state = self.store.state
         self.store.committer.recover()  # it may be this very turn that an interrupted plan files
-        if older := state.pending(row.stream, row.seq):
+        older = [r for r in state.pending(row.stream, row.seq) if r.id not in self.stuck]
+        if older:
             return older[0]
         current = state.turn(row.id)
         if current is None or current.payload is None:
@@ -266,13 +311,18 @@ class Engine:
 
     # close
 
-    async def sum_up(self, place: Place) -> tuple[EventSummary | None, bool]:
-        """An event's final summary (None keeps the description), and whether one is still owed."""
+    async def sum_up(self, place: Place, spent_ms: float = 0.0) -> tuple[EventSummary | None, bool]:
+        """An event's final summary (None keeps the description), and whether one is still owed.
+
+        Args:
+            place: The event's note.
+            spent_ms: How much of the turn's time budget the decision took.
+        """
         view = place.view
         if view is None or not view.turns or planning.trivial(view):
             return None, False
         turns = await asyncio.to_thread(self.locator.exchanges, place.head.path)
-        summary = await self.judge.summarize(view, turns)
+        summary = await self.judge.summarize(view, turns, spent_ms)
         return summary, summary is None
 
     async def close_stream(self, stream: str, closed_by: str) -> EventRef | None:
@@ -299,7 +349,7 @@ class Engine:
 
     def unsummed(self) -> list[EventHead]:
         """A few of this agent's events whose final summary is owed."""
-        return self.store.catalog.unsummed(self.agent, REPAIRS)
+        return self.store.catalog.unsummed(self.agent, _REPAIRS)
 
     async def repair_summary(self, head: EventHead) -> bool:
         """Sum up an event that was closed while the summarizer failed; False if it fails again."""
@@ -321,6 +371,20 @@ class Engine:
     def _closing_time(self, place: Place, closed_by: str) -> datetime:
         last = place.view.recent[-1].at if place.view and place.view.recent else None
         return last if closed_by == "end" and last else local_time(self._clock(), self.options.zone)
+
+    # tell
+
+    def latest(self, thread: str) -> tuple[Event, bool] | None:
+        """The thread's active event, or the agent's latest unsettled one; and whether it is the thread's."""
+        catalog, stream = self.store.catalog, self.stream(thread)
+        today = local_time(self._clock(), self.options.zone).date()
+        since = str(today - timedelta(days=self.limits.window_days))
+        own = [head for head in catalog.open_events(stream)[:1] if head.date >= since]
+        others = self.options.scope == "agent" and not own
+        near = catalog.recent("agent", self.agent, since, str(today), _NEAR) if others else []
+        heads = own or [head for head in near if head.status == "active"]
+        event = catalog.event(heads[0].path) if heads else None
+        return (event, bool(own)) if event else None
 
     # commit
 

@@ -108,10 +108,9 @@ def _labelled(data: Mapping[str, Any]) -> Labelled:
     for i, utterance in enumerate(data["turns"]):
         role = ROLES.get(utterance["role"], utterance["role"])
         for j, message in enumerate(_messages(f"{data['id']}/{i}", role, utterance["text"])):
-            messages.append(message)
-            origins.append(i)
-            if j == 0 and not message.text and not message.tool_calls:
-                messages.pop(), origins.pop()
+            if j or message.text:
+                messages.append(message)
+                origins.append(i)
     turns = split_turns(messages)
     labels, at = [], 0
     for turn in turns:

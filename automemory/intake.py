@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from pydantic import TypeAdapter
 
+from automemory.content import clean
 from automemory.decision import NotifyCandidate
+from automemory.errors import ConfigError
+from automemory.message import shown
+from automemory.redact import Redactor
 from automemory.turn import Message, Turn
 
 _LEFT_OUT = re.compile(r"\(… (\d{1,12}) characters left out …\)")
-Redactor = Callable[[str], str]
+_ID = re.compile(r"[\w.-]{1,128}")
 _MARGIN = 4096  # no secret is longer; what lies this close to a cut is not kept
 
 
@@ -36,6 +41,23 @@ class Submission:
     event: str | None = None
     notify: tuple[NotifyCandidate, ...] = ()
     id: str | None = None
+
+    @classmethod
+    def of(cls, turn: Any, thread: str, event: Any, notify: Any, id: Any) -> Submission:
+        """A turn as a caller gives it, checked: what is stored has to come back, or it blocks its stream.
+
+        Raises:
+            ConfigError: if nothing was said in it, or if something is not of the type it has to be.
+        """
+        if event is not None and not isinstance(event, str):
+            raise ConfigError(f"event={shown(event)}: give 'new' or the slug of an event")
+        if not isinstance(notify, Sequence) or not all(isinstance(n, NotifyCandidate) for n in notify):
+            raise ConfigError(f"notify={shown(notify)}: give a list of NotifyCandidate")
+        if id is not None and not (isinstance(id, str) and _ID.fullmatch(id)):
+            raise ConfigError(f"turn_id={shown(id)}: give the `turn_id` of an earlier result")
+        given = isinstance(turn, Turn)
+        made = Turn.of(turn.messages, complete=turn.complete) if given else Turn.of(turn)
+        return cls(made, thread, event if event is None else clean(event), tuple(notify), id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +120,12 @@ class Intake:
     def first(self, turn: Turn) -> Message:
         """The turn's first message as it would be recorded; what the turn is known by."""
         return self._message(turn.messages[0])
+
+    def offer(self, offered: NotifyCandidate) -> NotifyCandidate:
+        """An offered resource as it may be stored and shown."""
+        return NotifyCandidate(
+            *(self.text(words, 500) for words in (offered.path, offered.title, offered.reason))
+        )
 
     def text(self, text: str, limit: int) -> str:
         """A text, redacted and at most about `limit` characters long."""

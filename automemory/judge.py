@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar, get_args
 
 from automemory import planning
+from automemory.content import clean
 from automemory.decision import (
     BoundaryDecision,
+    By,
     Decider,
     DecisionContext,
     EventSummary,
@@ -20,10 +23,14 @@ from automemory.decision import (
     Summarizer,
     Verdict,
 )
+from automemory.errors import DecisionError
 from automemory.intake import Accepted
 from automemory.planning import Located
+from automemory.redact import Redactor
 from automemory.turn import steps
 from automemory.vault.layout import slugify
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -45,7 +52,7 @@ class Judge:
     decider: Decider
     fallback: Decider
     summarizer: Summarizer
-    redact: Callable[[str], str]
+    redact: Redactor
     timeout_s: float
     granularity: Granularity
     counters: Counter[str]
@@ -72,11 +79,14 @@ class Judge:
         title = verdict.title if named == "new" else ""
         return replace(verdict, decision=decision, title=title, by="host", p=None)
 
-    async def summarize(self, view: EventView, turns: list[Exchange]) -> EventSummary | None:
-        """The final summary of an event; None if the summarizer fails."""
+    async def summarize(
+        self, view: EventView, turns: list[Exchange], spent_ms: float = 0.0
+    ) -> EventSummary | None:
+        """The final summary of an event; None if the summarizer fails, or if `spent_ms` left it no time."""
         try:
-            async with asyncio.timeout(self.timeout_s):
-                summary = await self.summarizer.summarize(view, turns)
+            summary = self._sound_summary(
+                await self._given(self._left(spent_ms), self.summarizer.summarize, view, turns)
+            )
         except Exception as failure:  # a summarizer is anybody's code: the event is closed all the same
             self._failed(failure, "summary")
             self.counters["summaries_pending"] += 1
@@ -84,10 +94,7 @@ class Judge:
             return None
         self.sums_up_again = self._summary_failed
         self._summary_failed = False
-        self._count(summary)
-        return replace(
-            summary, description=self.redact(summary.description), title=self.redact(summary.title)
-        )
+        return summary
 
     async def _ask(self, context: DecisionContext) -> Verdict:
         began = time.perf_counter()
@@ -95,8 +102,7 @@ class Judge:
         verdict = Verdict(BoundaryDecision(continue_=True), "fallback")
         for decider in dict.fromkeys((self.decider, self.fallback)):
             try:
-                async with asyncio.timeout(self.timeout_s):
-                    verdict = await decider.decide(context)
+                verdict = self._sound_verdict(await self._given(self.timeout_s, decider.decide, context))
                 break
             except Exception as failure:  # a decider is anybody's code: whatever it raises, the turn goes on
                 error = error or self._failed(failure, "decision")
@@ -104,20 +110,48 @@ class Judge:
         if not verdict.decision.continue_ and proposed and slugify(proposed) is None:
             error = error or "the proposed name is no name"
         self.counters["fallback"] += bool(error)
-        self._count(verdict)
-        return self._cleaned(verdict, error, (time.perf_counter() - began) * 1000)
+        ms = round((time.perf_counter() - began) * 1000, 1)
+        return replace(verdict, by="fallback" if error else verdict.by, error=error, ms=ms)
 
-    def _cleaned(self, verdict: Verdict, error: str, ms: float) -> Verdict:
+    def _left(self, spent_ms: float) -> float:
+        return max(0.0, self.timeout_s - spent_ms / 1000)
+
+    async def _given(self, timeout_s: float, ask: Callable[..., Awaitable[T]], *question: object) -> T:
+        """An answer within its time; anybody's code may raise what would end the loop's thread as well."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await ask(*question)
+        except (SystemExit, KeyboardInterrupt, asyncio.CancelledError) as stopped:
+            task = asyncio.current_task()
+            if isinstance(stopped, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise  # it is we who are cancelled
+            raise DecisionError(f"it ended with {type(stopped).__name__}") from stopped
+
+    def _sound_verdict(self, given: object) -> Verdict:
+        """A decider's answer, fit to be written.
+
+        Raises:
+            Exception: if it is none, of whatever kind.
+        """
+        if not isinstance(given, Verdict) or not isinstance(given.decision, BoundaryDecision):
+            raise DecisionError(f"the decider answered with {type(given).__name__}: give a Verdict")
+        if given.by not in get_args(By) or not (given.p is None or 0 <= given.p <= 1):
+            raise DecisionError(f"by={given.by!r}, p={given.p!r} is no verdict: see `automemory.Verdict`")
+        self._count(given)
         names = ("new_event_slug", "summary_patch")
-        clean = {name: self.redact(getattr(verdict.decision, name)) for name in names}
-        return replace(
-            verdict,
-            decision=verdict.decision.model_copy(update=clean),
-            title=self.redact(verdict.title),
-            by="fallback" if error else verdict.by,
-            error=error,
-            ms=round(ms, 1),
-        )
+        texts = {name: self._text(getattr(given.decision, name)) for name in names}
+        decision = given.decision.model_copy(update=texts)
+        return replace(given, decision=decision, title=self._text(given.title))
+
+    def _sound_summary(self, given: object) -> EventSummary:
+        """A summarizer's answer, fit to be written; raises as `_sound_verdict` does."""
+        if not isinstance(given, EventSummary) or given.by not in ("model", "extract"):
+            raise DecisionError(f"the summarizer answered with {given!r:.80}: give an EventSummary")
+        self._count(given)
+        return replace(given, description=self._text(given.description), title=self._text(given.title))
+
+    def _text(self, text: str) -> str:
+        return self.redact(clean(text))
 
     def _failed(self, failure: Exception, what: str) -> str:
         """Note a failure and what it cost; gives it as one redacted line."""

@@ -16,12 +16,12 @@ from automemory.intake import Accepted
 from automemory.planning import Limits, Located, Place, Target
 from automemory.turn import Step, steps
 from automemory.vault import frontmatter, note
-from automemory.vault.catalog import head_of
+from automemory.vault.catalog import head_of, signature_of
 from automemory.vault.disk import Signature
 from automemory.vault.edits import Closing, Edit, SetFields
 from automemory.vault.event import EventHead, exchange, view
 from automemory.vault.layout import event_path, fold, folder_name, parse_link
-from automemory.vault.quoting import live_links, read_inline
+from automemory.vault.quoting import live_links
 from automemory.vault.store import Store
 
 RECENT = 10
@@ -132,17 +132,12 @@ class Locator:
         row = self._store.state.note(path)
         self._views.pop(stream, None)
         if seen is not None and row is not None:
-            self._views[stream] = (path, Signature(row.size, row.mtime, row.inode), seen)
+            self._views[stream] = (path, signature_of(row), seen)
         while len(self._views) > _STREAMS:
             self._views.popitem(last=False)
 
     def active_paths(self) -> dict[str, str]:
         return {stream: path for stream, (path, _, _) in self._views.items()}
-
-    @staticmethod
-    def as_read(patch: str) -> str:
-        """A patch as it will be read back from the note."""
-        return read_inline(patch)
 
     def _active(self, stream: str, head: EventHead) -> Place | None:
         place = self.place(head.path)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext
+from copy import copy
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from automemory._worker import worker
@@ -21,23 +23,29 @@ from automemory.judge import Judge
 from automemory.planning import Limits
 from automemory.recorder import Recorder
 from automemory.redact import make_redactor
+from automemory.reference import LIMIT
 from automemory.result import EventRef, Status, TurnResult
 from automemory.segmenter import Graph
-from automemory.turn import Message, Turn, read_messages, split_turns
+from automemory.turn import Message, read_messages, split_turns
 from automemory.vault.layout import check_agent_id
+from automemory.vaults import Pool, Template
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+    from langchain_core.runnables import Runnable
 
-T = TypeVar("T")
+    from automemory.deciders.encoder import Encoder
+
 Durability = Literal["fsync", "os"]
+OnFailure = Literal["continue", "error"] | Callable[[Exception], object]
 
 
 class AutoMemory:
     """Keeps an agent's conversation as events in a Markdown vault, turn by turn.
 
     Args:
-        vault: The vault's folder; made if it does not exist.
+        vault: The vault's folder; made if it does not exist. It may hold placeholders, as in
+            `vaults/{user_id}`, whose values come with each run of an agent, or from `filled`.
         model: A LangChain chat model, or an init string such as `openai:gpt-5-mini`; None for none.
         decider: `"auto"` (the model if there is one, else the embedded decider), `"local"`, `"llm"`,
             `"cascade"` (the model only where it matters), or an object with `async decide(context)`.
@@ -50,6 +58,8 @@ class AutoMemory:
         exclude: What is never recorded: names of tools, or a test for messages.
         prompts_dir: A folder whose prompt files replace those that ship.
         max_calls_per_day: Hard budget of model calls a day, past which the local decider decides.
+        background: Whether `record` returns as soon as the turn is stored, with the outcome `accepted`; it is
+            then filed behind its back, in order. `flush` and `close` wait for that.
         durability: `fsync` syncs all that is promised; `os` leaves that to the system.
         single_stream: Whether all threads of the agent are one stream.
         recent_scope: Whose events a turn may go back to: the agent's, or only those of its own stream.
@@ -69,7 +79,7 @@ class AutoMemory:
         *,
         model: BaseChatModel | str | None = None,
         decider: str | Decider = "auto",
-        encoder: Any = None,
+        encoder: Encoder | None = None,
         agent_id: str | None = None,
         timezone: str | None = None,
         granularity: Granularity = "default",
@@ -78,6 +88,7 @@ class AutoMemory:
         exclude: Callable[[Message], bool] | Iterable[str] | None = None,
         prompts_dir: str | os.PathLike[str] | None = None,
         max_calls_per_day: int | None = None,
+        background: bool = False,
         durability: Durability = "fsync",
         single_stream: bool = False,
         recent_scope: Literal["agent", "stream"] = "agent",
@@ -100,6 +111,7 @@ class AutoMemory:
             max_message_chars=max_message_chars,
             decide_timeout_s=decide_timeout_s,
             lock_timeout_s=lock_timeout_s,
+            max_calls_per_day=1 if max_calls_per_day is None else max_calls_per_day,
         )
         chosen = choose(
             decider,
@@ -110,8 +122,9 @@ class AutoMemory:
             max_calls_per_day=max_calls_per_day,
         )
         redactor = make_redactor(redact)
+        template = Template(os.fspath(vault))
         options = Options(
-            root=_folder(vault),
+            root=Path(vault).expanduser(),
             agent=check_agent_id(agent_id) if agent_id else "",
             zone=_zone(timezone),
             limits=Limits(max_turns_per_event, max_event_chars, inherit_window_days),
@@ -120,6 +133,7 @@ class AutoMemory:
             decide_timeout_s=decide_timeout_s,
             lock_timeout_s=lock_timeout_s,
             sync=durability == "fsync",
+            placeholders=template.names,
         )
         intake = Intake(
             redact=redactor,
@@ -130,7 +144,11 @@ class AutoMemory:
         )
         judge = Judge(*chosen, redactor, decide_timeout_s, granularity, Counter())
         self._engine = Engine(options, intake, judge, clock, worker)
-        self._recorder = Recorder(self._engine)
+        self._recorder = Recorder(self._engine, background=background)
+        self.background = background
+        self.decide_timeout_s = decide_timeout_s
+        self._template = template
+        self._pool = Pool(self._member, lambda member: worker.submit(member._recorder.release()))
 
     @property
     def graph(self) -> Graph:
@@ -146,6 +164,7 @@ class AutoMemory:
         thread_id: str = "main",
         event: str | None = None,
         notify: Sequence[NotifyCandidate] = (),
+        turn_id: str | None = None,
     ) -> TurnResult:
         """Record one turn.
 
@@ -156,6 +175,7 @@ class AutoMemory:
             event: `"new"` to open a new event, or the slug of the event it belongs to, if the caller knows
                 better than the decider.
             notify: Resources offered to the agent with this turn.
+            turn_id: The turn's id if it is known to be one that is recorded, whatever ids its messages have.
 
         Returns:
             What happened to it. If the vault cannot be written now, `outcome` is `deferred`.
@@ -163,7 +183,7 @@ class AutoMemory:
         Raises:
             ConfigError: if there is no message in it, or if called from inside this stream's own decision.
         """
-        handed = self._handed(turn, thread_id, event, notify)
+        handed = self._handed(turn, thread_id, event, notify, turn_id)
         return await worker.arun(self._recorder.record(handed))
 
     def record(
@@ -173,9 +193,10 @@ class AutoMemory:
         thread_id: str = "main",
         event: str | None = None,
         notify: Sequence[NotifyCandidate] = (),
+        turn_id: str | None = None,
     ) -> TurnResult:
         """Record one turn; see `arecord`."""
-        handed = self._handed(turn, thread_id, event, notify)
+        handed = self._handed(turn, thread_id, event, notify, turn_id)
         return worker.run(self._recorder.record(handed))
 
     async def arecord_messages(self, history: Any, *, thread_id: str = "main") -> list[TurnResult]:
@@ -192,6 +213,17 @@ class AutoMemory:
     def record_messages(self, history: Any, *, thread_id: str = "main") -> list[TurnResult]:
         """Record the turns of a history that are not recorded yet; see `arecord_messages`."""
         return worker.run(self._history(history, thread_id))
+
+    async def arecorded_as(self, history: Any, *, thread_id: str = "main") -> str | None:
+        """The id under which the last turn of a history is recorded, known by the words of its turns.
+
+        For hosts that hand in the whole conversation each time, with no lasting ids. None if it is new.
+        """
+        return await worker.arun(self._recorder.find(split_turns(read_messages(history)), thread_id))
+
+    def recorded_as(self, history: Any, *, thread_id: str = "main") -> str | None:
+        """The id under which the last turn of a history is recorded; see `arecorded_as`."""
+        return worker.run(self._recorder.find(split_turns(read_messages(history)), thread_id))
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -214,31 +246,80 @@ class AutoMemory:
         self._recorder.refuse_own(thread_id)
         return worker.run(self._recorder.close_event(thread_id, closed_by))
 
+    async def areference(self, *, thread_id: str = "main", max_chars: int = LIMIT) -> str:
+        """What the note of the thread's active event says, marked as reference data for a model.
+
+        Without the turns. In a thread that has no active event it is the agent's latest one that is not
+        settled, unless `recent_scope` keeps threads apart. Empty if there is none.
+        """
+        return await worker.arun(self._recorder.reference(thread_id, max_chars))
+
+    def reference(self, *, thread_id: str = "main", max_chars: int = LIMIT) -> str:
+        """What the note of the thread's active event says; see `areference`."""
+        return worker.run(self._recorder.reference(thread_id, max_chars))
+
     # The memory itself
+
+    def node(self, *, on_failure: OnFailure = "continue") -> Runnable[Any, Any]:
+        """A node for a LangGraph graph whose state has `messages`: it records the last turn in them.
+
+        Args:
+            on_failure: See `AutoMemoryMiddleware`.
+        """
+        from automemory.node import make_node
+
+        return make_node(self, on_failure)
+
+    @contextmanager
+    def filled(self, values: Mapping[str, Any]) -> Iterator[AutoMemory]:
+        """This memory over the vault that these values of the placeholders name.
+
+        The vaults used last stay open. A memory without placeholders is given back as it is.
+
+        Raises:
+            ConfigError: if a value is missing, or cannot be one name in a path.
+        """
+        if not self._template.names:
+            yield self
+            return
+        with (
+            self._pool.use(self._template.fill(values)) as member,
+            member.paused() if self._engine.paused else nullcontext(),
+        ):
+            yield member
 
     async def aflush(self) -> None:
         """File everything that is stored but not filed yet, unfinished turns included."""
-        await worker.arun(self._recorder.flush())
+        await worker.arun(self._each(Recorder.flush))
 
     def flush(self) -> None:
         """File everything that is stored but not filed yet; see `aflush`."""
-        worker.run(self._recorder.flush())
+        worker.run(self._each(Recorder.flush))
 
     async def astatus(self) -> Status:
-        """How this memory is doing."""
-        return await worker.arun(self._recorder.status())
+        """How this memory is doing; with placeholders, as far as that is known without a vault."""
+        return self._recorder.brief() if self._template.names else await worker.arun(self._recorder.status())
 
     def status(self) -> Status:
-        """How this memory is doing."""
-        return worker.run(self._recorder.status())
+        """How this memory is doing; see `astatus`."""
+        return self._recorder.brief() if self._template.names else worker.run(self._recorder.status())
+
+    def follow(self, work: Future[Any]) -> None:
+        """Have `flush` and `close` wait for work on this memory that an integration started."""
+        self._recorder.follow(work)
+
+    def failed(self, error: BaseException) -> None:
+        """Count a failure that the agent is not to notice: `status` shows it."""
+        self._engine.counters["failures"] += 1
+        self._engine.last_error = str(error)
 
     async def aclose(self) -> None:
         """File what waits and let go of the vault. The active event stays open."""
-        await worker.arun(self._recorder.close())
+        await worker.arun(self._each(Recorder.close))
 
     def close(self) -> None:
         """File what waits and let go of the vault; see `aclose`."""
-        worker.run(self._recorder.close())
+        worker.run(self._each(Recorder.close))
 
     def stream_key(self, thread_id: str = "main") -> str:
         """The key by which turn ids know the stream of a thread."""
@@ -261,22 +342,33 @@ class AutoMemory:
         await self.aclose()
 
     def _handed(
-        self, turn: Any, thread_id: str, event: str | None, notify: Sequence[NotifyCandidate]
+        self,
+        turn: Any,
+        thread_id: str,
+        event: str | None,
+        notify: Sequence[NotifyCandidate],
+        turn_id: str | None,
     ) -> Submission:
         self._recorder.refuse_own(thread_id)
-        return Submission(Turn.of(turn), thread_id, event, tuple(notify))
+        return Submission.of(turn, thread_id, event, notify, turn_id)
 
     def _history(self, history: Any, thread_id: str) -> Coroutine[Any, Any, list[TurnResult]]:
         self._recorder.refuse_own(thread_id)
         return self._recorder.record_messages(split_turns(read_messages(history)), thread_id)
 
+    async def _each(self, do: Callable[[Recorder], Awaitable[None]]) -> None:
+        """Do something with every vault that is open, once what was started is done."""
+        await self._recorder.caught_up()
+        for memory in self._pool.opened() if self._template.names else [self]:
+            await do(memory._recorder)
 
-def _folder(vault: str | os.PathLike[str]) -> Path:
-    if "{" in os.fspath(vault):
-        raise ConfigError(
-            f"vault={os.fspath(vault)!r}: give a plain folder, placeholders cannot be filled here"
-        )
-    return Path(vault).expanduser()
+    def _member(self, root: Path) -> AutoMemory:
+        """This memory over one vault of its template; the decider, and what it costs, is shared."""
+        member = copy(self)
+        member._template = Template(str(root), plain=True)
+        member._engine = self._engine.over(root)
+        member._recorder = Recorder(member._engine, background=self.background)
+        return member
 
 
 def _one_of(name: str, value: object, allowed: Sequence[str]) -> None:

@@ -5,14 +5,13 @@ Nothing here touches the disk, the clock or LangChain.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from automemory.content import Parts, clean, read_content
+from automemory.content import Parts, as_json, clean, placeholder, read_content
 from automemory.errors import ConfigError
 
 ROLES = {
@@ -25,6 +24,7 @@ ROLES = {
     "system": "system", "systemmessagechunk": "system", "developer": "system",
 }  # fmt: skip
 TIME_KEYS = ("timestamp", "created_at", "create_time")
+_GIVE = "give a dict with 'role' and 'content', or a LangChain message"
 _EARLIEST, _LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
 
@@ -68,16 +68,10 @@ def read_messages(value: Any) -> list[Message]:
     Raises:
         ConfigError: if an item is neither a message nor a dict with a role.
     """
-    if isinstance(value, (str, bytes)) or value is None:
-        raise ConfigError(
-            f"{shown(value)} is no message: give a dict with 'role' and 'content', or a LangChain message"
-        )
     if isinstance(value, (Message, Mapping)) or hasattr(value, "content"):
         value = [value]
-    if not isinstance(value, Iterable):
-        raise ConfigError(
-            f"{shown(value)} is no message: give a dict with 'role' and 'content', or a LangChain message"
-        )
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise ConfigError(f"{shown(value)} is no message: {_GIVE}")
     return [message for item in value for message in _read_message(item)]
 
 
@@ -86,29 +80,27 @@ def parse_time(value: Any) -> datetime | None:
 
     Times outside the years 2000 to 2099 are taken for missing: they come from zeroed or mis-scaled fields.
     """
-    if isinstance(value, datetime):
-        found: datetime | None = value
-    elif isinstance(value, bool) or value is None:
-        return None
-    elif isinstance(value, (int, float)):
+    if isinstance(value, str):
+        found = _from_text(value.strip())
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
         found = _from_epoch(value)
-    elif isinstance(value, str):
-        text = value.strip()
-        if re.fullmatch(r"-?\d+(\.\d+)?", text):
-            found = _from_epoch(float(text))
-        else:
-            try:
-                found = datetime.fromisoformat(text)
-            except ValueError:
-                return None
     else:
-        return None
+        found = value if isinstance(value, datetime) else None
     if found is None:
         return None
     aware = found if found.tzinfo else found.replace(tzinfo=UTC)
     try:
         return found if _EARLIEST <= aware < _LATEST else None
     except OverflowError:
+        return None
+
+
+def _from_text(text: str) -> datetime | None:
+    if re.fullmatch(r"-?\d+(\.\d+)?", text):
+        return _from_epoch(float(text))
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
         return None
 
 
@@ -125,15 +117,13 @@ def _from_epoch(seconds: float) -> datetime | None:
 
 def _read_message(item: Any) -> list[Message]:
     if isinstance(item, Message):
-        return [replace(item, text=clean(item.text))]
+        return [_cleaned(item)]
     data = item if isinstance(item, Mapping) else _attributes(item)
     label = data.get("role") or data.get("type")
     if not isinstance(label, str) or not label.strip():
-        raise ConfigError(
-            f"{shown(item)} has no role: give a dict with 'role' and 'content', or a LangChain message"
-        )
+        raise ConfigError(f"{shown(item)} has no role: {_GIVE}")
     role = ROLES.get(label.strip().lower(), clean(label.strip())[:40])
-    parts = read_content(data.get("content"))
+    parts = _parts(data.get("content"))
     kwargs = data.get("additional_kwargs")
     extra = kwargs if isinstance(kwargs, Mapping) else {}
     found = Message(
@@ -149,11 +139,42 @@ def _read_message(item: Any) -> list[Message]:
     return _with_results(found, parts)
 
 
+def _cleaned(message: Message) -> Message:
+    """A message that a caller made, fit to be written.
+
+    Raises:
+        ConfigError: if a field does not hold what it has to.
+    """
+    try:
+        calls = tuple(
+            ToolCall(clean(call.name), clean(call.arguments), _text_or_none(call.id))
+            for call in message.tool_calls
+        )
+        return Message(
+            clean(message.role),
+            clean(message.text),
+            id=_text_or_none(message.id),
+            at=parse_time(message.at),
+            tool_calls=calls,
+            tool_call_id=_text_or_none(message.tool_call_id),
+            name=_text_or_none(message.name),
+            error=bool(message.error),
+        )
+    except (TypeError, AttributeError) as error:
+        raise ConfigError(f"{shown(message)} is no message ({error}): {_GIVE}") from error
+
+
+def _parts(content: Any) -> Parts:
+    """The parts of a content; of one that holds itself, or nests without end, a placeholder."""
+    try:
+        return read_content(content)
+    except (RecursionError, TypeError, ValueError):
+        return Parts([placeholder("data", None)])
+
+
 def _attributes(item: Any) -> Mapping[str, Any]:
     if not hasattr(item, "content"):
-        raise ConfigError(
-            f"{shown(item)} is no message: give a dict with 'role' and 'content', or a LangChain message"
-        )
+        raise ConfigError(f"{shown(item)} is no message: {_GIVE}")
     names = (
         "role",
         "type",
@@ -206,9 +227,10 @@ def _calls(data: Mapping[str, Any], extra: Mapping[str, Any], parts: Parts) -> t
 def _arguments(value: Any) -> str:
     if value is None:
         return ""
-    if isinstance(value, str):
-        return clean(value)
-    return clean(json.dumps(value, ensure_ascii=False, default=lambda other: f"<{type(other).__name__}>"))
+    try:
+        return clean(value if isinstance(value, str) else as_json(value))
+    except (RecursionError, TypeError, ValueError):  # it holds itself, or keys that are no text
+        return placeholder("data", None)
 
 
 def _times(data: Mapping[str, Any], extra: Mapping[str, Any]) -> list[Any]:
@@ -221,5 +243,8 @@ def _text_or_none(value: Any) -> str | None:
 
 def shown(value: Any) -> str:
     """A value as an error message names it."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # anybody's object, or one that nests without end
+        text = f"<{type(value).__name__}>"
     return text if len(text) <= 80 else text[:77] + "…"

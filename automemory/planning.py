@@ -165,14 +165,18 @@ def close_edits(
     fields |= _summary_fields(summary, finished=closed_by != "day-end") if summary else {}
     fields |= {"closed": at.isoformat(timespec="seconds"), "closed_by": closed_by}
     fields["summary_by"] = "pending" if pending else summary.by if summary else head.summary_by or "extract"
-    closing = Closing(head.path, fields.get("description") or head.description, head.description)
-    return [SetFields(head.path, fields), UpdateIndex(day_index_path(head.date), closed=[closing])]
+    return _described(head, fields)
 
 
 def summary_edits(head: EventHead, summary: EventSummary) -> list[Edit]:
     """What the summary of an event writes that was closed without the one it was owed."""
     fields = _summary_fields(summary, finished=head.closed_by != "day-end") | {"summary_by": summary.by}
-    closing = Closing(head.path, fields["description"] or "", head.description)
+    return _described(head, fields)
+
+
+def _described(head: EventHead, fields: dict[str, str | None]) -> list[Edit]:
+    """Set a closed event's fields, its description in the day index too."""
+    closing = Closing(head.path, fields.get("description") or head.description, head.description)
     return [SetFields(head.path, fields), UpdateIndex(day_index_path(head.date), closed=[closing])]
 
 
@@ -228,9 +232,8 @@ def create_edits(
     )
     sections = _sections(goal, body)
     text = turn_block(block)
-    index = UpdateIndex(day_index_path(located.date), opened=[path])
-    if located.earlier:
-        index.closed.append(Closing(path, head.description, ""))
+    closed = [Closing(path, head.description, "")] if located.earlier else []
+    index = UpdateIndex(day_index_path(located.date), opened=[path], closed=closed)
     return [Create(path, new_note(_fields(head), sections, text), text), index], head
 
 

@@ -3,29 +3,50 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from typing import Any
 
-from automemory._process import alive, owner
+from automemory._process import alive, owner, renew_after_fork
 from automemory.engine import Engine
 from automemory.errors import ConfigError, VaultError
 from automemory.intake import Submission
+from automemory.reference import reference
 from automemory.result import EventRef, Status, TurnResult
 from automemory.turn import Turn, align, fingerprint
+from automemory.vault.state import TurnRow
 
+_log = logging.getLogger(__name__)
 _filing: ContextVar[frozenset[tuple[int, str]]] = ContextVar("automemory_filing", default=frozenset())
 
 
 class Recorder:
-    """Records turns: those of one stream in the order they came, those of others meanwhile."""
+    """Records turns: those of one stream in the order they came, those of others meanwhile.
 
-    def __init__(self, engine: Engine) -> None:
+    Args:
+        engine: Does it.
+        background: Whether `record` returns once a turn is stored, which is then filed behind its back.
+    """
+
+    def __init__(self, engine: Engine, *, background: bool = False) -> None:
         self._engine = engine
+        self._background = background
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin with nothing under way."""
+        self._behind: set[Future[Any]] = set()
         self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
 
     async def record(self, submission: Submission) -> TurnResult:
+        """Record a turn; one that is not filed now, since it is unfinished, waits for no other's decision."""
+        if self._background or not submission.turn.complete:
+            return self._later(await self._accept(submission))
         async with self._stream(submission.thread):
             return await self._record(submission)
 
@@ -42,26 +63,56 @@ class Recorder:
                 results.append(await self._record(Submission(turns[old - 1], thread, id=known[-1][0])))
             return [*results, *[await self._record(Submission(turn, thread)) for turn in turns[old:]]]
 
+    def follow(self, work: Future[Any]) -> None:
+        """Have `flush` and `close` wait for work on this memory that goes on behind its caller's back."""
+        self._behind.add(work)
+        work.add_done_callback(self._behind.discard)
+
+    async def caught_up(self) -> None:
+        """Wait for what goes on behind its caller's back."""
+        await asyncio.gather(*map(asyncio.wrap_future, list(self._behind)), return_exceptions=True)
+
+    async def find(self, turns: list[Turn], thread: str) -> str | None:
+        """The id of a history's last turn, if the words of its turns are the last that were recorded."""
+        await self._engine.open()
+        stream = self._engine.stream(thread)
+        known = (await asyncio.to_thread(self._engine.store.state.recorded, stream))[-len(turns) :]
+        prints = [fingerprint(self._engine.intake.first(turn)) for turn in turns]
+        found = align(prints, [first for _, first in known]) == len(turns)
+        return known[-1][0] if found and turns else None
+
     async def close_event(self, thread: str, closed_by: str) -> EventRef | None:
         async with self._stream(thread):
             await self._engine.open()
             return await self._engine.close_stream(self._engine.stream(thread), closed_by)
 
     async def flush(self) -> None:
+        await self.caught_up()
         await self._engine.open()
         await self._engine.store_unstored()
         await self._file_waiting(everything=True)
         await self._repair_summaries()
         await asyncio.to_thread(self._engine.store.state.checkpoint)
 
-    async def status(self) -> Status:
+    async def reference(self, thread: str, limit: int) -> str:
+        """The active event's note as text for a model; see `reference`."""
+        await self._engine.open()
+        found = await asyncio.to_thread(self._engine.latest, thread)
+        return reference(found[0], limit, own=found[1]) if found else ""
+
+    def brief(self) -> Status:
+        """The status without what only the vault can tell."""
         engine = self._engine
-        status = Status(
+        return Status(
             vault=str(engine.options.root),
             decider=engine.judge.decider_name,
             counters=dict(engine.counters),
             unstored=len(engine.unstored),
+            last_error=engine.last_error or engine.judge.last_error,
         )
+
+    async def status(self) -> Status:
+        engine, status = self._engine, self.brief()
         try:
             await engine.open()
             waiting = len(await asyncio.to_thread(engine.store.state.pending))
@@ -72,12 +123,19 @@ class Recorder:
             waiting=waiting,
             active=engine.locator.active_paths(),
             problems=dict(engine.store.committer.problems),
-            last_error=engine.last_error or engine.judge.last_error,
         )
 
     async def close(self) -> None:
         try:
             await self.flush()
+        finally:
+            await self._engine.close()
+
+    async def release(self) -> None:
+        """Let go of the vault; unfinished turns stay drafts."""
+        try:
+            await self.caught_up()
+            await self._file_waiting()
         finally:
             await self._engine.close()
 
@@ -96,8 +154,37 @@ class Recorder:
             raise ConfigError(message)
 
     async def _record(self, submission: Submission) -> TurnResult:
-        row = await self._engine.accept(submission)
-        result = row if isinstance(row, TurnResult) else await self._engine.file(row)
+        row = await self._accept(submission)
+        if isinstance(row, TurnResult) or self._background:
+            return self._later(row)
+        return await self._file(row)
+
+    async def _accept(self, submission: Submission) -> TurnRow | TurnResult:
+        """Store a turn after those that were handed in before it."""
+        async with self._hold(f"accept {self._engine.stream(submission.thread)}"):
+            return await self._engine.accept(submission)
+
+    def _later(self, found: TurnRow | TurnResult) -> TurnResult:
+        """The result of a turn that is not filed now; what is to be filed is, as soon as may be."""
+        if isinstance(found, TurnRow):
+            self.follow(self._engine.worker.submit(self._file_behind(found)))
+            found = TurnResult("accepted", found.id)
+        self._engine.counters[found.outcome] += 1
+        return found
+
+    async def _file_behind(self, row: TurnRow) -> None:
+        try:
+            async with self._stream(row.stream.partition("/")[2]):
+                current = await asyncio.to_thread(self._engine.store.state.turn, row.id)
+                if current is not None and current.payload is not None:
+                    await self._file(current)
+        except Exception as error:
+            self._engine.counters["failures"] += 1
+            self._engine.last_error = str(error)
+            _log.exception("turn %s is stored but could not be filed", row.id)
+
+    async def _file(self, row: TurnRow) -> TurnResult:
+        result = await self._engine.file(row)
         self._engine.counters[result.outcome] += 1
         if result.event and result.event.how in {"opened", "inherited"}:
             self._engine.counters["events"] += 1
@@ -129,17 +216,22 @@ class Recorder:
 
     @asynccontextmanager
     async def _stream(self, thread: str) -> AsyncIterator[None]:
-        """Hold a stream, in turn."""
+        """Hold a stream, in turn; what runs meanwhile knows that it does."""
         key = self._engine.stream(thread)
+        async with self._hold(key):
+            token = _filing.set(_filing.get() | {(id(self._engine), key)})
+            try:
+                yield
+            finally:
+                _filing.reset(token)
+
+    @asynccontextmanager
+    async def _hold(self, key: str) -> AsyncIterator[None]:
         lock, users = self._locks.get(key, (asyncio.Lock(), 0))
         self._locks[key] = (lock, users + 1)
         try:
             async with lock:
-                token = _filing.set(_filing.get() | {(id(self._engine), key)})
-                try:
-                    yield
-                finally:
-                    _filing.reset(token)
+                yield
         finally:
             lock, users = self._locks.pop(key)
             if users > 1:

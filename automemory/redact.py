@@ -46,7 +46,7 @@ _PREFIXES = (
     "AGE-SECRET-KEY-", "AKC", "tvly-", "gsk_", "xai-", "pplx-", "r8_", "lsv2_", "nvapi-", "dop_v1_",
     "sntrys_", "sntryu_", "figd_", "lin_api_", "ntn_", "ATATT3", "PMAK-", "hvs.", "eyJ",
 )  # fmt: skip
-_TELEGRAM = re.compile(r":(?<=\d{8}:)[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])")
+_TELEGRAM = re.compile(r":(?<=\d{8}:)[A-Za-z0-9_-]{35}(?:(?![A-Za-z0-9_-])|(?=_?\d{8,10}:))")
 _AWS = re.compile(
     r"(?:A3T[A-Z0-9]|ABIA|ACCA|AKIA|ASIA)[A-Z0-9]{16}"
     r"(?:(?P<between>[\s,;:|/\"']{1,8})[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=]))?"  # the secret follows its id

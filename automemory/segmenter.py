@@ -25,15 +25,18 @@ from automemory.errors import Conflict, NameTaken, Unwritable
 from automemory.intake import Accepted, Submission
 from automemory.planning import Located, Place, Route, Target
 from automemory.result import EventRef, TurnResult
-from automemory.turn import Step, Turn, steps
+from automemory.turn import Step, steps
 from automemory.vault.commit import Basis
 from automemory.vault.edits import Append, Create, Edit, Filing, Plan, UpdateIndex, merged
 from automemory.vault.event import EventHead, RecordedTurn
 from automemory.vault.layout import day_index_path
 from automemory.vault.note import turn_block
+from automemory.vault.quoting import read_inline
 from automemory.vault.state import TurnRow
 
-TRIES = 3
+_TRIES = 3
+_ENDS = frozenset({"switch", "day-end", "cap"})  # ways on which the active event is closed
+_GOES_ON = frozenset({"continue", "extend"})  # ways on which no event is opened
 
 
 class TurnInput(TypedDict, total=False):
@@ -93,29 +96,27 @@ def build(engine: Engine) -> Graph:
 
 
 def _after_locate(state: TurnState) -> str:
-    return END if "result" in state else "append" if state.get("way") == "extend" else "decide"
+    return END if "result" in state else "append" if state["located"].extends else "decide"
 
 
 def _after_decide(state: TurnState) -> Literal["append", "close", "open"]:
-    return "append" if state["way"] == "continue" else "open" if state["way"] == "open" else "close"
+    return "append" if state["way"] in _GOES_ON else "close" if state["way"] in _ENDS else "open"
 
 
-class _Node(Runnable[TurnState, dict[str, Any]]):
+class _Node(Runnable[TurnState, TurnState]):
     """A node for `ainvoke`, and for `invoke` on the library's own loop; not a traced run of its own."""
 
     def __init__(
-        self, engine: Engine, function: Callable[[TurnState], Coroutine[Any, Any, dict[str, Any]]]
+        self, engine: Engine, function: Callable[[TurnState], Coroutine[Any, Any, TurnState]]
     ) -> None:
         self._engine = engine
         self._function = function
         self.name = function.__name__
 
-    def invoke(self, input: TurnState, config: RunnableConfig | None = None, **_: Any) -> dict[str, Any]:
+    def invoke(self, input: TurnState, config: RunnableConfig | None = None, **_: Any) -> TurnState:
         return self._engine.worker.run(self._function(input))
 
-    async def ainvoke(
-        self, input: TurnState, config: RunnableConfig | None = None, **_: Any
-    ) -> dict[str, Any]:
+    async def ainvoke(self, input: TurnState, config: RunnableConfig | None = None, **_: Any) -> TurnState:
         return await self._function(input)
 
 
@@ -125,16 +126,15 @@ class Nodes:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def accept(self, state: TurnState) -> dict[str, Any]:
+    async def accept(self, state: TurnState) -> TurnState:
         """Store the turn durably; from here on it cannot be lost."""
         row = state.get("row")
         if row is None:
-            turn = Turn.of(state["messages"])
-            handed = Submission(
-                turn,
+            handed = Submission.of(
+                state["messages"],
                 state.get("thread_id", "main"),
                 state.get("event"),
-                tuple(state.get("notify", ())),
+                state.get("notify", ()),
                 state.get("turn_id"),
             )
             found = await self._engine.accept(handed)
@@ -145,14 +145,14 @@ class Nodes:
             return {"result": await asyncio.to_thread(self._engine.duplicate, row)}
         return {"row": row, "accepted": Accepted.load(row.payload), "tries": 0}
 
-    async def locate(self, state: TurnState) -> dict[str, Any]:
+    async def locate(self, state: TurnState) -> TurnState:
         """Find the stream's active event and the events the turn may go back to."""
         current, located = await self._engine.locate(state["row"], state["accepted"])
         if current is None or located is None:
             return {"result": await asyncio.to_thread(self._engine.finished, state["row"], current)}
         return {"row": current, "located": located, **({"way": "extend"} if located.extends else {})}
 
-    async def decide(self, state: TurnState) -> dict[str, Any]:
+    async def decide(self, state: TurnState) -> TurnState:
         """Ask whether the turn goes on with the active event."""
         located, accepted = state["located"], state["accepted"]
         active = located.active.head.path if located.active else ""
@@ -162,37 +162,35 @@ class Nodes:
         way = planning.route(located, verdict, self._engine.limits)
         return {"verdict": verdict, "decided_on": active, "way": way}
 
-    async def close(self, state: TurnState) -> dict[str, Any]:
+    async def close(self, state: TurnState) -> TurnState:
         """Sum up the event that ends."""
         place = state["located"].active
         assert place is not None
-        return {"closing": await self._engine.sum_up(place)}
+        return {"closing": await self._engine.sum_up(place, state["verdict"].ms)}
 
-    async def open(self, state: TurnState) -> dict[str, Any]:
+    async def open(self, state: TurnState) -> TurnState:
         """Choose the event to open: go back, inherit or create."""
         goal = planning.target(state["way"], state["located"], state["verdict"], state["accepted"])
         return {"target": goal}
 
-    async def append(self, state: TurnState) -> dict[str, Any]:
+    async def append(self, state: TurnState) -> TurnState:
         """Plan the turn's block."""
         return await asyncio.to_thread(self._plan_block, state)
 
-    async def index(self, state: TurnState) -> dict[str, Any]:
+    async def index(self, state: TurnState) -> TurnState:
         """Plan what is closed, and the day index."""
         located, accepted = state["located"], state["accepted"]
-        edits = list(state["edits"])
         before: list[Edit] = []
-        if "closing" in state and located.active:
+        if state["way"] in _ENDS and located.active:
             summary, pending = state["closing"]
-            closed_by = state["way"]
-            before += planning.close_edits(located.active.head, accepted.at, closed_by, summary, pending)
+            before += planning.close_edits(located.active.head, accepted.at, state["way"], summary, pending)
         for stray in located.strays:
             before += planning.close_edits(stray, accepted.at, "recovery", None, False)
         if located.gone:
             before.append(UpdateIndex(day_index_path(located.gone.path.split("/")[1]), gone=[located.gone]))
-        return {"edits": merged([*before, *edits])}
+        return {"edits": merged([*before, *state["edits"]])}
 
-    async def commit(self, state: TurnState) -> dict[str, Any]:
+    async def commit(self, state: TurnState) -> TurnState:
         """Write it all, or go back to `locate` if the vault changed meanwhile."""
         row, block, head = state["row"], state["block"], state["head"]
         assert block.at is not None
@@ -203,12 +201,12 @@ class Nodes:
         except Conflict as error:
             if isinstance(error, NameTaken):
                 return {}
-            if state["tries"] + 1 >= TRIES:
+            if state["tries"] + 1 >= _TRIES:
                 raise Unwritable(f"the vault keeps changing ({error}): close it in other programs") from error
             return {"tries": state["tries"] + 1}
         return {"result": self._result(state, plan)}
 
-    def _plan_block(self, state: TurnState) -> dict[str, Any]:
+    def _plan_block(self, state: TurnState) -> TurnState:
         """The block and where it goes: at the end of a note, or in a new one."""
         row, accepted, located, way = state["row"], state["accepted"], state["located"], state["way"]
         extend = way == "extend"
@@ -219,8 +217,8 @@ class Nodes:
         if verdict:
             links |= self._engine.locator.existing([Step("assistant", verdict.decision.summary_patch)])
         block = planning.block_of(accepted, row.id, new, part, verdict, links)
-        seen = Exchange.of(new, block.at, self._engine.locator.as_read(block.patch))
-        if way in {"continue", "extend"}:
+        seen = Exchange.of(new, block.at, read_inline(block.patch))
+        if way in _GOES_ON:
             place = located.active
             assert place is not None
             append = self._append(place, block)
@@ -230,7 +228,7 @@ class Nodes:
             return {"edits": (append,), "block": block, "head": place.head, "place": place, "view": view}
         return self._plan_event(state, block, seen)
 
-    def _plan_event(self, state: TurnState, block: RecordedTurn, seen: Exchange) -> dict[str, Any]:
+    def _plan_event(self, state: TurnState, block: RecordedTurn, seen: Exchange) -> TurnState:
         goal, located = state["target"], state["located"]
         if goal.how == "resumed" and goal.source:
             edits = planning.resume_edits(goal.source)
@@ -270,9 +268,9 @@ class Nodes:
 
     def _result(self, state: TurnState, plan: Plan) -> TurnResult:
         head, located, way = state["head"], state["located"], state["way"]
-        how = state["target"].how if "target" in state else "continued"
+        how = "continued" if way in _GOES_ON else state["target"].how
         closed = None
-        if "closing" in state and located.active:
+        if way in _ENDS and located.active:
             ended = located.active.head
             closed = EventRef(ended.path, ended.slug, ended.title, "closed")
         return TurnResult(

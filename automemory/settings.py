@@ -52,6 +52,16 @@ class Settings(BaseSettings):
             raise ConfigError("no vault given: use --vault FOLDER or set AUTOMEMORY_VAULT")
         return self.vault
 
+    def chat_model(self) -> str:
+        """The model's name, for those that cannot do without.
+
+        Raises:
+            ConfigError: if none is set.
+        """
+        if self.model is None:
+            raise ConfigError("no model given: set AUTOMEMORY_MODEL, such as openai:gpt-5-mini")
+        return self.model
+
     def memory(self, *, durability: Literal["fsync", "os"] = "fsync", **options: Any) -> AutoMemory:
         """An `AutoMemory` with these settings.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -61,9 +61,7 @@ class Turn:
     complete: bool = True
 
     @classmethod
-    def of(
-        cls, value: Turn | Message | Mapping[str, Any] | Iterable[Any] | Any, *, complete: bool = True
-    ) -> Turn:
+    def of(cls, value: Any, *, complete: bool = True) -> Turn:
         """Make one turn of a turn, a message, or a list of LangChain messages or role/content dicts.
 
         Raises:
@@ -159,9 +157,8 @@ def align(history: Sequence[str], recorded: Sequence[str]) -> int:
         recorded: Fingerprints of the turns recorded so far, oldest first.
     """
     backwards = [*reversed(recorded), None, *reversed(history)]
-    runs = [0] * len(
-        backwards
-    )  # Z function: length of the common prefix of `backwards` and each of its suffixes
+    # Z function: the length of the common prefix of `backwards` and each of its suffixes.
+    runs = [0] * len(backwards)
     left = right = 0
     for i in range(1, len(backwards)):
         if i < right:

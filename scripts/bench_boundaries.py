@@ -167,7 +167,7 @@ def _go_back(stream: Interleaved, decider: LocalDecider) -> tuple[int, int, int,
     tasks: list[str] = []
     closed: list[tuple[RecentEvent, list[str]]] = []
     for i, (turn, task) in enumerate(zip(stream.turns, stream.tasks, strict=True)):
-        listed = closed[-LISTED:]
+        listed = closed[-LISTED:][::-1]
         verdict = decider.decide_sync(
             DecisionContext(turn, _named(live.event, turns), tuple(e for e, _ in listed))
         )

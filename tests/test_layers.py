@@ -14,7 +14,7 @@ MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in ROOT.rglob("*.py")
 }
-CORE = ["turn", "content", "decision", "errors", "result", "intake", "redact"]
+CORE = ["message", "turn", "content", "decision", "errors", "result", "intake", "redact"]
 
 
 def imports(module: str) -> set[str]:

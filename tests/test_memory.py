@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from automemory.decision import BoundaryDecision, DecisionContext, Verdict
+from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
 from automemory.errors import ConfigError
 from automemory.memory import AutoMemory
-from automemory.turn import Turn
+from automemory.turn import Message, ToolCall, Turn
 from automemory.vault.reader import Reader
 
 Open = Callable[..., AutoMemory]
@@ -225,6 +225,126 @@ def test_decider_cannot_record_to_its_own_stream(open_memory: Open, turn: MakeTu
     assert len(memory.recorded_ids("other")) == (0 if sync else 1)
 
 
+NONSENSE = {
+    "nothing": None,
+    "text": "continue",
+    "bare decision": BoundaryDecision(continue_=True),
+    "no decision": Verdict(None, "local"),  # type: ignore[arg-type]
+    "forged marker": Verdict(BoundaryDecision(continue_=True), "x -->\n## Turns"),  # type: ignore[arg-type]
+    "no probability": Verdict(BoundaryDecision(continue_=True), "local", float("nan")),
+    "no title": Verdict(BoundaryDecision(continue_=True), "local", title=None),  # type: ignore[arg-type]
+    "no count": Verdict(BoundaryDecision(continue_=True), "local", calls="x"),  # type: ignore[arg-type]
+    "exit": SystemExit(1),
+    "interrupt": KeyboardInterrupt(),
+    "cancellation": asyncio.CancelledError(),
+}
+
+
+@pytest.mark.parametrize("answer", NONSENSE.values(), ids=NONSENSE)
+def test_nonsense_of_a_decider_or_summarizer_holds_up_no_turn(
+    open_memory: Open, turn: MakeTurn, vault: Path, answer: Any
+) -> None:
+    """Whatever they answer or raise: the turn is filed by the fallback, the event closed, and all is read."""
+
+    class Senseless:
+        async def decide(self, context: DecisionContext) -> Verdict:
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer  # type: ignore[no-any-return]
+
+        async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
+            return await self.decide(DecisionContext(turns[0]))  # type: ignore[return-value]
+
+    memory = open_memory(decider=Senseless())
+    results = [memory.record(turn(number, reply="long " * 200)) for number in range(2)]
+    assert [result.outcome for result in results] == ["recorded"] * 2
+    assert {result.verdict.by for result in results if result.verdict} == {"fallback"}
+    assert memory.close_event() is not None
+    assert sorted(ids(vault)) == sorted(memory.recorded_ids())
+    assert {head.summary_by for head in Reader(vault).events()} <= {"pending", "extract"}
+
+
+def test_half_a_surrogate_pair_in_a_summary_closes_the_event(
+    open_memory: Open, turn: MakeTurn, scripted: Any, vault: Path
+) -> None:
+    """B52: a model's `\\ud800` cannot be stored; it is replaced, and the stream goes on."""
+
+    class Broken(scripted):  # type: ignore[misc]
+        async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
+            return EventSummary("half \ud800", title="\udfff")
+
+    memory = open_memory(decider=Broken("one", "two"))
+    memory.record(turn(0, reply="long " * 200))
+    assert memory.record(turn(1)).outcome == "recorded"
+    assert Reader(vault).event("one").head.description == "half \ufffd"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"thread_id": 5},
+        {"thread_id": None},
+        {"thread_id": ""},
+        {"thread_id": b"x"},
+        {"event": 5},
+        {"event": b"x"},
+        {"notify": ["x"]},
+        {"notify": None},
+        {"turn_id": "x -->"},
+        {"turn_id": 5},
+    ],
+    ids=str,
+)
+def test_argument_of_a_wrong_type_is_refused_and_blocks_nothing(
+    open_memory: Open, turn: MakeTurn, wrong: dict[str, Any]
+) -> None:
+    """Before anything is stored: what could not be read back would block its stream for ever."""
+    memory = open_memory("one")
+    [name] = wrong
+    with pytest.raises(ConfigError, match=name):
+        memory.record(turn(1), **wrong)
+    assert memory.record(turn(2)).outcome == "recorded"
+    assert memory.status().waiting == 0
+
+
+def test_half_a_surrogate_pair_in_a_thread_or_an_event_is_replaced(
+    open_memory: Open, turn: MakeTurn, vault: Path
+) -> None:
+    """B52: also where it is not said but named, and the thread stays one stream."""
+    memory = open_memory()
+    memory.record(turn(1), thread_id="a\ud800", event="b\ud800")
+    memory.record(turn(2), thread_id="a\ud800")
+    [head] = Reader(vault).events()
+    assert head.thread == "a\ufffd" and len(memory.recorded_ids("a\ud800")) == 2
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [None, (), ({"role": "user"}, 5), (Message("user", None),), (Message("user", "x", tool_calls=None),)],  # type: ignore[arg-type]
+    ids=str,
+)
+def test_turn_of_something_else_is_refused(open_memory: Open, messages: Any) -> None:
+    """A `Turn` that a caller made of anything is read as a list of messages is."""
+    with pytest.raises(ConfigError):
+        open_memory().record(Turn(messages))
+
+
+def test_turn_made_by_hand_is_cleaned(open_memory: Open, vault: Path) -> None:
+    """Line ends, NUL, half surrogate pairs in every field, times that make no sense, instructions."""
+    dirty = "a\r\nb\0\ud800"
+    call = ToolCall(dirty, dirty, dirty)
+    said = (
+        Message("system", "hidden"),
+        Message("user", dirty, id=dirty, at=datetime(1, 1, 1, tzinfo=UTC)),
+        Message("assistant", "", tool_calls=(call,)),
+        Message("tool", dirty, tool_call_id=dirty, name=dirty),
+    )
+    memory = open_memory("one")
+    assert memory.record(Turn(said)).outcome == "recorded"
+    [recorded] = Reader(vault).event("one").turns
+    assert [step.text for step in recorded.steps] == ["a\nb\ufffd\ufffd"] * 2
+
+
 # What is never recorded
 
 
@@ -419,7 +539,7 @@ def test_agents_of_one_process_leave_each_others_drafts(
         {"agent_id": "a_b"},
         {"max_turns_per_event": 0},
         {"decide_timeout_s": -1},
-        {"vault": "vaults/{user_id}"},
+        {"vault": "vaults/{user_id!r}"},
     ],
 )
 def test_wrong_argument_is_named(open_memory: Open, wrong: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -177,3 +178,40 @@ def test_queue_in_memory_is_bounded(
     with pytest.raises(Unwritable, match="cannot be read or written"):
         memory.record(turn(2))
     (vault / ".automemory").unlink()
+
+
+def test_damaged_state_under_an_open_memory_is_opened_anew(
+    open_memory: Open, turn: MakeTurn, vault: Path, tmp_path: Path
+) -> None:
+    """B75: a `state.db` that turns out to be no database costs no turn; what it knew is in the notes."""
+    memory = open_memory("one")
+    memory.record(turn(1))
+    (tmp_path / "garbage").write_bytes(b"not a database " * 4096)
+    state = memory._engine.store.state
+    state._connection = sqlite3.connect(tmp_path / "garbage", check_same_thread=False, isolation_level=None)
+    assert memory.record(turn(2)).outcome == "recorded"
+    assert memory.record(turn(1)).outcome == "duplicate"
+
+
+def test_mistake_while_filing_holds_up_no_later_turn(
+    open_memory: Open, turn: MakeTurn, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error that nobody foresaw defers its own turn only, and is told."""
+    from automemory import planning
+
+    memory = open_memory("one")
+    memory.record(turn(1))
+    real = planning.block_of
+
+    def broken(accepted: Any, id: str, *rest: Any) -> Any:
+        if "Question 2" in accepted.turn.user_text:
+            raise RuntimeError("a mistake")
+        return real(accepted, id, *rest)
+
+    monkeypatch.setattr(planning, "block_of", broken)
+    assert memory.record(turn(2)).outcome == "deferred"
+    assert memory.record(turn(3)).outcome == "recorded"
+    assert "RuntimeError" in memory.status().last_error
+    monkeypatch.undo()
+    memory.flush()
+    assert memory.status().waiting == 0

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,25 @@ def test_acknowledged_turns_are_on_disk_however_the_process_ends(
     result = memory.record(turn(3))
     assert result.event and (result.event.slug, result.event.how) == ("work", "continued")
     assert asked(vault) == [f"Question {number}?" for number in range(4)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_forked_child_records_too(open_memory: Open, turn: MakeTurn, vault: Path) -> None:
+    """The memory goes on in a child forked after its use, beside the parent; nothing hangs or is doubled."""
+    memory = open_memory("work", durability="os")
+    memory.record(turn(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads is the point
+        child = os.fork()
+    if not child:
+        signal.alarm(20)
+        outcome = memory.record(turn(1)).outcome
+        memory.close()
+        os._exit(0 if outcome == "recorded" else 1)
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+    assert memory.record(turn(2)).outcome == "recorded"
+    assert asked(vault) == [f"Question {number}?" for number in range(3)]
 
 
 def test_turn_killed_in_its_decision_is_filed_by_the_next_process(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -70,6 +71,48 @@ def test_verdict_is_kept_while_the_active_event_is_the_same(
     assert decider.asked == [None, "one"]
     text = (vault / ONE).read_text(encoding="utf-8")
     assert text.index("Question 1?") < text.index("A person's words.\n\n### ") < text.index("Question 2?")
+
+
+def test_an_event_that_takes_over_is_not_closed_for_the_one_that_is_gone(
+    open_memory: Open, turn: MakeTurn, vault: Path
+) -> None:
+    """A switch was decided on an event that is gone by then; the one a person reopened goes on, and stays
+    open.
+    """
+
+    def delete(time: int) -> None:
+        if time == 3:
+            shutil.rmtree(vault / "daily/2026-05-27/two")
+
+    decider = Interrupted("one", "two", "three", None, meanwhile=delete)
+    memory = open_memory(decider=decider)
+    memory.record(turn(1))
+    memory.record(turn(2))
+    text = (vault / ONE).read_text(encoding="utf-8")
+    (vault / ONE).write_text(re.sub(r"(?m)^closed(_by)?:.*\n", "", text), encoding="utf-8")
+    result = memory.record(turn(3))
+    assert decider.asked == [None, "one", "two", "one"]
+    assert result.event and (result.event.path, result.event.how) == (ONE, "continued")
+    assert result.closed is None and Reader(vault).event(ONE).head.open
+
+
+def test_rest_of_a_turn_is_filed_with_its_beginning_if_that_is_gone(
+    open_memory: Open, turn: MakeTurn, vault: Path
+) -> None:
+    """The note that held the turn's first part is deleted while the rest is under way: a decision is made
+    and the whole turn is filed.
+    """
+    decider = Interrupted("one", "two", meanwhile=lambda time: None)
+    memory = open_memory(decider=decider)
+    memory.record(turn(1)[:1])
+    result = None
+    for update in memory.graph.stream({"messages": turn(1), "thread_id": "main"}, stream_mode="updates"):
+        if "append" in update and (vault / ONE).exists():
+            shutil.rmtree((vault / ONE).parent)
+        result = update.get("commit", {}).get("result")
+    assert result and result.outcome == "recorded" and decider.asked == [None, None]
+    assert asked(vault) == [("two", "Question 1?")]
+    assert "Answer 1." in Reader(vault).event("two").turns[0].steps[1].text
 
 
 def test_decision_is_made_anew_when_the_active_event_is_another(

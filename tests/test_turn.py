@@ -127,6 +127,32 @@ def test_what_is_no_message_is_refused_by_name(value: Any) -> None:
         read_messages(value)
 
 
+LOOP: list[Any] = []
+LOOP.append(LOOP)
+DEEP: list[Any] = []
+for _ in range(3000):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    "value", [LOOP, DEEP, [{(1, 2): 3}], 10**5000], ids=["loop", "deep", "key", "number"]
+)
+def test_values_that_cannot_be_text_are_placeholders(value: Any) -> None:
+    """As content and as a tool's arguments: the message they come with is not lost for them."""
+    said, called = read_messages(
+        [
+            {"role": "user", "content": value},
+            {"role": "assistant", "tool_calls": [{"name": "t", "args": {(1, 2): value}}]},
+        ]
+    )
+    assert said.text == "(data)" and called.tool_calls[0].arguments == "(data)"
+
+
+def test_value_that_cannot_be_shown_is_named_by_its_type() -> None:
+    with pytest.raises(ConfigError, match="<list>"):
+        read_messages([DEEP])
+
+
 def test_instructions_alone_are_no_turn() -> None:
     with pytest.raises(ConfigError, match="no message to record"):
         Turn.of([{"role": "system", "content": "be kind"}, {"role": "developer", "content": "be brief"}])

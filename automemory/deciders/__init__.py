@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from automemory.decision import Decider, Summarizer
 from automemory.errors import ConfigError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+    from automemory.deciders.encoder import Encoder
 
 NAMES = ("auto", "local", "llm", "cascade")
 _SHARE = 0.9  # of the time budget: the decider has to give up before its caller does, to know that it failed
@@ -19,7 +21,7 @@ def choose(
     decider: str | Decider,
     model: BaseChatModel | str | None,
     *,
-    encoder: Any,
+    encoder: Encoder | None,
     prompts_dir: Path | None,
     timeout_s: float,
     max_calls_per_day: int | None,
@@ -27,7 +29,7 @@ def choose(
     """The decider that is meant, the one that stands in for it, and who sums up.
 
     Raises:
-        ConfigError: if there is no decider of that name, or it needs a model and has none.
+        ConfigError: if there is no decider of that name, or it needs a model and has none that can be set up.
     """
     from automemory.deciders.local import LocalDecider
 
@@ -51,5 +53,6 @@ def choose(
         timeout_s=timeout_s * _SHARE,
         max_calls_per_day=max_calls_per_day,
     )
+    llm.endpoint.load()
     chosen = CascadeDecider(llm, local) if decider == "cascade" else llm
     return chosen, local, chosen

@@ -104,7 +104,18 @@ class Endpoint:
         self._model = model
         self._max_tokens = max_tokens
         self._chat: Chat | None = None
-        self._loading = threading.Lock()
+        self.loading = threading.Lock()
+
+    def load(self) -> Chat:
+        """Set the model up now instead of at the first question.
+
+        Raises:
+            ConfigError: if the string names no model, or the model cannot be set up (a missing key, say).
+        """
+        with self.loading:
+            if self._chat is None:
+                self._chat = Chat(self._model)
+            return self._chat
 
     async def ask(self, messages: Messages, schema: type[BaseModel], timeout_s: float) -> Answer:
         """Ask once, and have an unusable reply repaired once.
@@ -138,7 +149,7 @@ class Endpoint:
         return Answer(value, **question.spent)
 
     async def _converse(self, question: _Question) -> BaseModel:
-        chat = self._chat if self._chat is not None else await asyncio.to_thread(self._load)
+        chat = self._chat if self._chat is not None else await asyncio.to_thread(self.load)
         known = recall(chat.identity)
         dialect = known or chat.first_guess
         asked, repaired = question.messages, False
@@ -181,12 +192,6 @@ class Endpoint:
             question.spent["prompt_tokens"] += outcome.prompt_tokens
             question.spent["completion_tokens"] += outcome.completion_tokens
         return outcome
-
-    def _load(self) -> Chat:
-        with self._loading:
-            if self._chat is None:
-                self._chat = Chat(self._model)
-            return self._chat
 
 
 def _read(reply: Reply, question: _Question) -> tuple[BaseModel | None, str]:

@@ -53,7 +53,7 @@ _PLEASANTRY = re.compile(
 
 _CUE = re.compile(
     r"^(?:\W*(?:(?:ok(?:ay)?|right|so|now|alright|great|and|well|good|fine|done|cool|hi|hello|hey|(?:good )?(?:morning|afternoon|evening))\b"
-    r"|(?:and |now |on to )?(?:the |an? |my )?(?:(?:next|new|another|different|separate|unrelated|other|last|final|second|small|more|one more) ?)+(?:topic|task|thing|question|subject|matter|item|issue|request|one|note|step)?s?(?: (?:for|of) (?:today|now|you|me|the day))?"
+    r"|(?:and |now |on to )?(?:the |an? |my )?(?:(?:next|new|another|different|separate|unrelated|other|last|final|second|small|more|one more) ?)+(?:topic|task|thing|question|subject|matter|item|issue|request|one|note|step|up)?s?(?: (?:for|of) (?:today|now|you|me|the day))?"
     r"|(?:one|two) (?:more|last|other) things?|something (?:else|different|new)(?: entirely)?|(?:changing|change of|switching|to change) (?:the )?(?:topics?|subjects?|gears)|by the way|btw|moving on|finally|lastly|also|before i forget|while (?:we|you|i)(?:'re| are|'m| am) at it|first(?: of all)?"
     r"|(?:好(?:的|了|吧)?|行|嗯|那么?)?(?:换个?(?:话题|问题)|(?:另外|还有|最后|再来?|下|另)*一?[件个]?(?:新的?)?(?:事情?|问题|话题|任务|需求|小事)|说点别的|说个别的|问个别的|顺便(?:问一?下)?|对了|另外|接下来|此外|最后|首先|今天的?新?任务|早(?:上好|安)?|[下晚]午?上?好))"
     r"\s*(?:[.,:;!—–，。：；！、]|\s-\s|$)+\s*)+",
@@ -136,6 +136,7 @@ def summary(turns: Sequence[Exchange]) -> str:
     return _shorten(" ".join(parts), SUMMARY_CHARS)
 
 
+@lru_cache(maxsize=256)
 def _request(text: str) -> str:
     """The first sentence with content; where that only sets the scene, the first that asks for something."""
     sentences = _sentences(prose(text)) or _sentences(_TAG.sub(" ", text.replace("`", "")))
@@ -231,7 +232,9 @@ def _shorten(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = text[: limit - 1]
-    clause = max(head.rfind(mark) for mark in (", ", "; ", " - ", " (", "，", "；", "。", "、", ". "))
+    clause = max(
+        head.rfind(mark) for mark in (", ", "; ", ": ", "：", " - ", " (", "，", "；", "。", "、", ". ")
+    )
     if clause >= limit * 3 // 5:
         return head[:clause].rstrip()
     space = head.rfind(" ")

@@ -34,7 +34,7 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 _SETTINGS = """
 today tomorrow yesterday tonight morning afternoon evening night week weekend month year day days hour monday tuesday wednesday
 thursday friday saturday sunday january february march april june july august september october november december
-last next ago later soon recently currently already still ones thing things stuff lot lots bit couple quick quickly
+last next ago later soon recently currently already still every ones thing things stuff lot lots bit couple quick quickly
 topic question questions people somebody anyone everyone anything everything nothing much many however though
 although maybe probably kind sort time times can't don't doesn't didn't isn't won't i'd i'm i've hoping possible
 wait looks seems guess think yeah hmm another different first second third
@@ -61,6 +61,8 @@ _TOKEN = re.compile(r"(?:[\w.-]*/)*([^\W_][\w.'’-]*)")
 _EMPTY = STOP_WORDS | frozenset("不几让别能会只再又才最更先第去来给用里")
 """Words, and characters that say nothing where they stand alone."""
 
+_ENDING = re.compile(r"['’]s$|(?<=\w{3})(?:ings?|ed|es|s)$")
+
 
 def topic_words(asked: str, said: str, rest: str) -> str:
     """The content words that name a request in a script with spaces, at most `WORDS`, joined by dashes.
@@ -70,13 +72,16 @@ def topic_words(asked: str, said: str, rest: str) -> str:
         said: All that the person said.
         rest: What came of it: the reply, the tools' names and arguments. Empty if not known.
     """
-    seen = Counter(_stem(w) for w in re.findall(r"[^\W_]+", f"{said[:_READ]} {rest[:_READ]}".lower()))
+    seen: Counter[str] = Counter()
+    for word, times in Counter(re.findall(r"[^\W_]+", f"{said[:_READ]} {rest[:_READ]}".lower())).items():
+        seen[_stem(word)] += times
     clauses = [found for part in _CLAUSE.split(asked) if (found := _content(part))]
     first, later = (clauses[0], [w for c in clauses[1:] for w in c]) if clauses else ([], [])
     chosen = [*first, *(w for w in later if not rest or _recurs(w, seen))]
     if len(set(chosen)) < ENOUGH_WORDS:
+        lower = said.lower()
         others = sorted(
-            {*later, *_content(said)} - set(chosen), key=lambda w: (-_weight(w, seen), said.find(w))
+            {*later, *_content(said)} - set(chosen), key=lambda w: (-_weight(w, seen), lower.find(w), w)
         )
         chosen += [w for w in others if _recurs(w, seen)][:2] or later
     chosen = list(dict.fromkeys(chosen)) or _tokens(asked)
@@ -92,17 +97,16 @@ def topic_characters(asked: str, said: str, rest: str) -> str:
     first, *later = [found for part in _CLAUSE.split(asked) if (found := _pieces(part))] or [[]]
     more = [piece for pieces in later for piece in pieces]
     if rest:
-        more = (
-            _best([*more, *(p for part in _CLAUSE.split(said) for p in _pieces(part))], whole, first) or more
-        )
+        everything = [*more, *(piece for part in _CLAUSE.split(said) for piece in _pieces(part))]
+        more = _best(everything, whole, first) or more
         recurring = _recurring(first, whole) if _length(first) > CJK_CHARS * 2 // 3 else []
         if _length(recurring) >= CJK_CHARS // 2:
             first = recurring
+    groups = [first]
     if _length(first) < ENOUGH_CJK:
-        return _fitting(
-            [["".join(first)] if first and not first[0].isascii() else first, *([p] for p in more)]
-        )
-    return _fitting([first])
+        start = ["".join(first)] if first and not first[0].isascii() else first
+        groups = [start, *([piece] for piece in more)]
+    return _fitting(groups) or _joined(re.findall(r"\w+", asked))[: 2 * CJK_CHARS]
 
 
 def _content(text: str) -> list[str]:
@@ -117,8 +121,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    word = re.sub(r"['’]s$|(?<=\w{3})(?:ings?|ed|es|s)$", "", word)
-    return word[:7]
+    return _ENDING.sub("", word)[:7]
 
 
 def _weight(word: str, seen: Counter[str]) -> int:

@@ -10,9 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 from automemory._prompts import load_prompt
-from automemory.decision import DecisionContext, EventView, Exchange, cut_middle
+from automemory.decision import DecisionContext, EventView, Exchange, Granularity, cut_middle
 from automemory.errors import ConfigError
 
 DATA_CHARS = 3000
@@ -28,12 +29,14 @@ def check_prompts(prompts: Path | None) -> None:
     """Find out now, rather than turn by turn, whether the prompts can be read.
 
     Raises:
-        ConfigError: if one cannot, or the folder is none.
+        ConfigError: if one cannot, lacks a granularity, or the folder is none.
     """
     if prompts is not None and not prompts.is_dir():
         raise ConfigError(f"prompts_dir={str(prompts)!r} is no folder: give one with prompt files, or None")
-    for name in ("boundary", "confirm", "summary"):
-        load_prompt(name, prompts)
+    for name in ("boundary", "confirm"):
+        for granularity in get_args(Granularity):
+            load_prompt(name, prompts).filled(granularity=granularity)
+    load_prompt("summary", prompts)
 
 
 def boundary_messages(context: DecisionContext, prompts: Path | None = None, *, shown: int = 1) -> Messages:

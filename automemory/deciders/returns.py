@@ -3,6 +3,8 @@
 Only when sure: a wrong return spoils two events, a missed one none.
 """
 
+# ruff: noqa: E501  (patterns of wordings)
+
 from __future__ import annotations
 
 import re
@@ -20,10 +22,10 @@ from automemory.decision import DecisionContext, Exchange, RecentEvent
 
 _EXPLICIT = re.compile(
     r"^(?:\W*(?:ok(?:ay)?|now|so|right|great|good|thanks|thank you|hi|hello|hey|(?:good )?(?:morning|afternoon|evening)|alright|well|and|then|yes"
-    r"|let'?s|let us|can we|could we|we can|i(?:'d like| want) to|time to)\b[\s,.!:]*)*"
+    r"|let'?s|let us|can we|could we|we can|i(?:'d like| want) to|time to)\b)*\W*"
     r"(?:(?:(?:go|com|gett?|jump|switch|circl|turn)(?:e|ing)? )?back to|return(?:ing)? to|(?:continu(?:e|ing)|carry(?:ing)? on) (?:with|on)|pick(?:ing)? up(?: again)?(?: with| on)?|resum(?:e|ing))\s+"
     r"(?P<thing>(?:[^.,:;!?\n]|\.(?=\w)){2,120})"
-    r"|^(?:\W*(?:好的?|早上?好?|那么?|嗯|行|现在|我们|咱们|我想|来|下午好|晚上好)[，。,.！!\s]*)*(?:回到|说回|回过头来?看?|接着|继续)(?P<topic>[^。：:；！？，\n]{2,80})",
+    r"|^(?:\W*(?:好的?|早上?好?|那么?|嗯|行|现在|我们|咱们|我想|来|下午好|晚上好))*\W*(?:回到|说回|回过头来?看?|接着|继续)(?P<topic>[^。：:；！？，\n]{2,80})",
     re.IGNORECASE,
 )
 """A turn that begins by naming what it goes back to."""
@@ -91,7 +93,7 @@ def going_back(context: DecisionContext, encoder: Encoder) -> RecentEvent | None
 
 
 def _named(context: DecisionContext, encoder: Encoder) -> RecentEvent | None:
-    """The event that fits what an explicit "back to …" names clearly better than all others, the active one too.
+    """The event that fits what an explicit "back to …" names better than all others, the active one too.
 
     Of events that fit about equally, as when a topic was split, the one most alike is meant, else the newest.
     """
@@ -108,6 +110,7 @@ def _named(context: DecisionContext, encoder: Encoder) -> RecentEvent | None:
     if best < (MAYBE_NAMED if _ONLY_ON.search(found[0]) else NAMED) or here >= best:
         return None
     close = [i for i, score in enumerate(scores) if score >= best * ABOUT_EQUAL]
+    close = [i for i in close if context.recent[i].date == day] or close
     newest = max(close, key=lambda i: (context.recent[i].date, -i))
     if len(close) > 1:
         similar, _ = _similarities(context, encoder)

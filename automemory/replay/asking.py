@@ -20,7 +20,7 @@ from automemory.deciders.local import LocalDecider
 from automemory.deciders.prompting import boundary_messages, check_prompts
 from automemory.deciders.replies import read_object
 from automemory.decision import BoundaryDecision, DecisionContext, Granularity, Verdict
-from automemory.errors import DecisionError, ImportFailed
+from automemory.errors import ImportFailed
 from automemory.evaluate import Labelled, Score, is_labelled, read_labelled, score
 from automemory.memory import AutoMemory
 from automemory.replay.importers import Conversation, importer_for
@@ -41,10 +41,6 @@ class Question:
     def as_json(self) -> str:
         messages = [{"role": role, "content": text} for role, text in self.messages]
         return json.dumps({"id": self.id, "turn": self.turn, "messages": messages}, ensure_ascii=False)
-
-
-class _Unanswered(DecisionError):
-    """A turn has no given answer."""
 
 
 class _Asker:
@@ -173,7 +169,7 @@ def read_replies(path: Path) -> dict[Key, str]:
                 found[data["id"], int(data["turn"])] = reply if isinstance(reply, str) else json.dumps(reply)
             except (ValueError, KeyError, TypeError) as error:
                 raise ImportFailed(
-                    f"{path}: line {number} is no answer ({error!r}): give id, turn and reply"
+                    f"{path}: line {number} is no answer ({type(error).__name__}): give id, turn and reply"
                 ) from error
     return found
 

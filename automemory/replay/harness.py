@@ -7,18 +7,19 @@ file that grew, adds what is new and nothing else.
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date as Date
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 from itertools import count
 from math import inf
 from pathlib import Path
 from types import FrameType
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
 from automemory.errors import ImportFailed
@@ -26,17 +27,11 @@ from automemory.intake import local_time
 from automemory.replay.importers import BadRecord, Conversation, importer_for
 from automemory.replay.spool import Spool
 from automemory.replay.summary import ReplayReport, SourceReport
-from automemory.result import EventRef, TurnResult
+from automemory.result import TurnResult
 from automemory.turn import Message, Turn, split_turns, turn_id
 
-
-class Recorder(Protocol):
-    """What a replay needs of an `AutoMemory`."""
-
-    def record(self, turn: Turn, *, thread_id: str = ...) -> TurnResult: ...
-    def close_event(self, *, thread_id: str = ..., closed_by: str = ...) -> EventRef | None: ...
-    def recorded_ids(self, thread_id: str) -> list[str]: ...
-    def stream_key(self, thread_id: str) -> str: ...
+if TYPE_CHECKING:
+    from automemory.memory import AutoMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +43,7 @@ class Progress:
     total: int
 
 
-Step = Callable[[Progress], None]
+OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +65,14 @@ class _Stopped(Exception):
 
 def replay(
     sources: Sequence[Path | str],
-    memory: Recorder,
+    memory: AutoMemory,
     *,
     format: str = "auto",
     date: Date | None = None,
     since: Date | None = None,
     until: Date | None = None,
     zone: ZoneInfo | None = None,
-    on_progress: Step = lambda progress: None,
+    on_progress: OnProgress = lambda progress: None,
 ) -> ReplayReport:
     """Record saved conversations, each as a stream of its own whose last event is closed at its end.
 
@@ -86,7 +81,7 @@ def replay(
 
     Args:
         sources: Files, and folders of files (read in the order of their names).
-        memory: An `AutoMemory`; with `recent_scope="stream"` the result does not depend on the other
+        memory: Where to; with `recent_scope="stream"` the result does not depend on the other
             conversations.
         format: A name in `importers.FORMATS`, or `auto`.
         date: The day of conversations without any time; today if not given.
@@ -119,18 +114,27 @@ def replay(
 
 def _files(sources: Sequence[Path | str]) -> list[tuple[Path, bool]]:
     """The files to read, each once, and whether it was named itself."""
-    found: dict[Path, tuple[Path, bool]] = {}
+    found: dict[str, tuple[Path, bool]] = {}
     for source in map(Path, sources):
         if source.is_dir():
             inside = sorted(path for path in source.rglob("*") if path.is_file())
-            visible = [path for path in inside if not _hidden(path.relative_to(source))]
+            vaults = [path.parent for path in source.rglob(".automemory")]
+            visible = [
+                path
+                for path in inside
+                if not _hidden(path.relative_to(source)) and not any(v in path.parents for v in vaults)
+            ]
             if not visible:
                 raise ImportFailed(f"{source}: no file in this folder")
             for path in visible:
-                found.setdefault(path.resolve(), (path, False))
+                found.setdefault(_real(path), (path, False))
         else:
-            found[source.resolve()] = (source, True)
+            found[_real(source)] = (source, True)
     return list(found.values())
+
+
+def _real(path: Path) -> str:
+    return os.path.realpath(path)  # does not fail where links go round in a circle
 
 
 def _hidden(path: Path) -> bool:
@@ -138,7 +142,7 @@ def _hidden(path: Path) -> bool:
 
 
 def _read_all(
-    files: list[tuple[Path, bool]], format: str, spool: Spool, report: ReplayReport, step: Step
+    files: list[tuple[Path, bool]], format: str, spool: Spool, report: ReplayReport, step: OnProgress
 ) -> list[_Entry]:
     """Read every file into the spool.
 
@@ -162,7 +166,7 @@ def _read_all(
     return entries
 
 
-def _read(path: Path, format: str, source: SourceReport, step: Step) -> Iterator[Conversation]:
+def _read(path: Path, format: str, source: SourceReport, step: OnProgress) -> Iterator[Conversation]:
     """The conversations of one file.
 
     Raises:
@@ -195,7 +199,7 @@ class _Recording:
     """Records conversations and counts what becomes of their turns."""
 
     def __init__(
-        self, memory: Recorder, report: ReplayReport, since: Date, until: Date, zone: ZoneInfo | None
+        self, memory: AutoMemory, report: ReplayReport, since: Date, until: Date, zone: ZoneInfo | None
     ) -> None:
         self._memory = memory
         self._report = report
@@ -250,17 +254,20 @@ class _Recording:
 
 
 def _dated(conversation: Conversation, default: datetime) -> list[Message]:
-    """Its messages, each with a time: its own, that of the message before it, or else the first there is."""
-    at = conversation.at or default
+    """Its messages, each with a time: its own, that of the message before it, or else the first there is.
+
+    Where there is none at all they come a second apart, so that their order shows.
+    """
+    at, apart = conversation.at or default, timedelta(seconds=0 if conversation.at else 1)
     messages = []
     for message in conversation.messages:
-        at = message.at or at
+        at = message.at or at + apart
         messages.append(message if message.at else replace(message, at=at))
     return messages
 
 
 @contextmanager
-def _stoppable(on_progress: Step) -> Iterator[Step]:
+def _stoppable(on_progress: OnProgress) -> Iterator[OnProgress]:
     """A step after which the first Ctrl-C takes effect, as `_Stopped`; a second one interrupts at once."""
     asked = threading.Event()
 

@@ -7,10 +7,10 @@ concluded from a time itself. Which event is active follows from what the notes 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
+from typing import Literal
 from unicodedata import normalize
 
 from automemory.errors import PathEscape, Unwritable
@@ -18,9 +18,8 @@ from automemory.turn import Message, fingerprint
 from automemory.vault import frontmatter, note
 from automemory.vault.disk import Disk, Signature
 from automemory.vault.event import Event, EventHead, RecordedTurn, read_head
+from automemory.vault.layout import DAY
 from automemory.vault.state import NoteRow, State, TurnRow
-
-DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def stream_key(agent: str, thread: str) -> str:
@@ -73,7 +72,7 @@ class Catalog:
         """The note's cached head, read again if the file changed; None if it is gone or no event's."""
         found = self._disk.signature(path)
         known = known or self._state.note(path)
-        if found and known and signature(known) == found:
+        if found and known and signature_of(known) == found:
             return known
         text = self._text(path) if found else None
         if found is None or text is None:
@@ -99,7 +98,9 @@ class Catalog:
         found = (row for row in rows if row and row.is_open and row.stream == stream)
         return [head_of(row) for row in found if self._disk.holds(row.path)]
 
-    def recent(self, column: str, key: str, since: str, until: str, limit: int) -> list[EventHead]:
+    def recent(
+        self, column: Literal["agent", "stream"], key: str, since: str, until: str, limit: int
+    ) -> list[EventHead]:
         """The latest events of an agent or a stream between two days, newest turn first."""
         rows = self._state.recent_notes(column, key, since, until, limit)
         return [head_of(row) for row in map(self._current, rows) if row]
@@ -145,7 +146,7 @@ class Catalog:
         return f"{folder}/{name}/{same[0]}" if same else None
 
 
-def signature(row: NoteRow) -> Signature:
+def signature_of(row: NoteRow) -> Signature:
     return Signature(row.size, row.mtime, row.inode)
 
 

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 
 from automemory.errors import Busy, Conflict, NameTaken, Unwritable, VaultError
 from automemory.vault import frontmatter, index, note
-from automemory.vault.catalog import Catalog, head_of, head_row, moved_on, signature
+from automemory.vault.catalog import Catalog, head_of, head_row, moved_on, signature_of
 from automemory.vault.disk import Disk, Signature
 from automemory.vault.edits import Append, Create, Edit, Plan, SetFields, UpdateIndex
 from automemory.vault.event import read_head
@@ -121,18 +121,13 @@ class Committer:
                 raise NameTaken(f"{folder!r} was made by somebody else meanwhile")
 
     def _apply(self, number: int, plan: Plan) -> None:
-        days = {
-            day: mtime
-            for edit in plan.edits
-            if isinstance(edit, Create)
-            for day, mtime in [self._day(edit.path)]
-        }
+        days = dict(self._day(edit.path) for edit in plan.edits if isinstance(edit, Create))
         before = {edit.path: self._disk.signature(edit.path) for edit in plan.edits}
         filed = True
         for i, edit in enumerate(plan.edits):
             filed &= self._edit(edit, plan, _temporary(number, i))
         self._disk.sync_folders()
-        self._state.finish(number, plan, self._rows(plan, before), [plan.stream], filed=filed)
+        self._state.finish(number, plan, self._rows(plan, before), filed=filed)
         for day, mtime in days.items():
             if self._state.day(day) == mtime:
                 found = self._disk.signature(f"daily/{day}")
@@ -255,7 +250,7 @@ class Committer:
                 head = read_head(edit.path, frontmatter.read(edit.text).fields)
                 if head and plan.filing:
                     rows[edit.path] = head_row(head, plan.filing.at, found)
-            elif known and (edit.path in rows or signature(known) == before[edit.path]):
+            elif known and (edit.path in rows or signature_of(known) == before[edit.path]):
                 fields = edit.fields if isinstance(edit, SetFields) else {}
                 at = plan.filing.at if plan.filing and isinstance(edit, Append) else None
                 head = replace(head_of(known), **{key: value or "" for key, value in fields.items()})

@@ -49,9 +49,14 @@ class Disk:
         self.root = root
         self.sync = sync
         self._unsynced: dict[Path, None] = {}
+        if root.exists() and not root.is_dir():
+            raise Unwritable(f"{str(root)!r} is a file: give a folder for the vault")
         with unwritable(str(root)):
             made = [p for p in (root.absolute(), *root.absolute().parents) if not p.exists()]
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except FileNotFoundError as error:  # a system's own folder, where nothing can be made
+                raise Unwritable(f"{str(root)!r} cannot be made: choose another folder") from error
             self._real = root.resolve()
             above = [self._real.parent, *(p.parent for p in made)]
             self._unsynced = dict.fromkeys([self._real, *(p for p in above if os.access(p, os.R_OK))])
@@ -111,7 +116,7 @@ class Disk:
             try:
                 with os.scandir(self.resolve(path)) as found:
                     return sorted(
-                        portable(e.name) for e in found if e.is_dir() and not e.name.startswith(".")
+                        portable(e.name) for e in found if is_folder(e) and not e.name.startswith(".")
                     )
             except (FileNotFoundError, NotADirectoryError):
                 return []
@@ -130,7 +135,7 @@ class Disk:
         for folder in reversed([p for p in (place, *place.parents) if self._real in p.parents]):
             with unwritable(path):
                 try:
-                    Path(folder).mkdir(mode=self._mode & 0o777 | 0o700)
+                    folder.mkdir(mode=self._mode & 0o777 | 0o700)
                 except OSError:
                     if not folder.is_dir():
                         raise
@@ -163,7 +168,7 @@ class Disk:
                     raise
                 if place.exists():
                     return False
-                Path(prepared).rename(place)
+                prepared.rename(place)
             finally:
                 _remove(prepared)
         self._unsynced[place.parent] = None
@@ -285,6 +290,14 @@ def native(path: str) -> str:
     return path if _UTF8 else os.fsdecode(path.encode("utf-8", "surrogateescape"))
 
 
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether a name is a folder's; one whose links go round in a circle is not."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
 def portable(name: str) -> str:
     """The name that `native` spelled."""
     return name if _UTF8 else os.fsencode(name).decode("utf-8", "replace")
@@ -324,7 +337,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 def _replace(prepared: Path, place: Path) -> None:
     try:
-        Path(prepared).replace(place)
+        prepared.replace(place)
     except OSError as error:  # another program has the file open: Windows only, and soon over
         if error.errno not in _WAIT_ERRORS:
             raise
@@ -333,4 +346,4 @@ def _replace(prepared: Path, place: Path) -> None:
 
 def _remove(place: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
-        Path(place).unlink()
+        place.unlink()

@@ -118,7 +118,7 @@ def read_head(path: str, fields: Mapping[str, Any]) -> EventHead | None:
         status=text("status") or "active",
         created=text("created"),
         updated=text("updated"),
-        inherits=parse_link(text("inherits")) or "",
+        inherits=parse_link(fields.get("inherits")) or "",
         thread=text("thread"),
         agent=text("agent"),
         closed=text("closed"),

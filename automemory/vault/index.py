@@ -50,7 +50,7 @@ def new_index(date: str) -> str:
     return f"# {date}\n\n## Events\n"
 
 
-def line(path: str, alias: str) -> str:
+def line(path: str) -> str:
     """The line of an event that has just opened.
 
     Raises:
@@ -58,7 +58,7 @@ def line(path: str, alias: str) -> str:
     """
     if _UNLINKABLE.search(path):
         raise VaultError(f"{path!r} cannot be linked: rename the folder without any of [ ] | # ^")
-    return f"- [[{path}|{' '.join(_UNLINKABLE.sub(' ', alias).split())}]]"
+    return f"- [[{path}|{path.split('/')[-2]}]]"
 
 
 def with_event(text: str, path: str) -> str:
@@ -76,12 +76,12 @@ def with_event(text: str, path: str) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     heading = next((n for n, content in enumerate(lines) if _is_heading(content) and not hidden[n]), None)
     if heading is None:
-        return f"{text}{_gap(text, newline)}## Events{newline}{_own(path)}{newline}"
+        return f"{text}{_gap(text, newline)}## Events{newline}{line(path)}{newline}"
     at = _list_end(lines, hidden, heading)
     if at == len(lines):
-        return f"{text}{newline}{_own(path)}"
+        return f"{text}{newline}{line(path)}"
     offset = sum(map(len, lines[:at])) + at
-    return f"{text[:offset]}{_own(path)}{newline}{text[offset:]}"
+    return f"{text[:offset]}{line(path)}{newline}{text[offset:]}"
 
 
 def with_summary(text: str, path: str, summary: str, previous: str) -> str:
@@ -101,7 +101,7 @@ def with_summary(text: str, path: str, summary: str, previous: str) -> str:
     entries = _find(text, lines, _hidden(text, lines), path)
     if not entries or not new:
         return text
-    entry = min(entries, key=lambda entry: entry.head != _own(path))
+    entry = min(entries, key=lambda entry: entry.head != line(path))
     if _is_ours(entry, previous):
         lines[entry.line] = f"{entry.head}{_SEPARATOR}{new}{entry.newline}"
     return "\n".join(lines)
@@ -113,20 +113,11 @@ def without_event(text: str, path: str, previous: str) -> str:
     for entry in reversed(_find(text, lines, _hidden(text, lines), path)):
         below = lines[entry.line + 1 : entry.line + 2]
         notes = below and below[0].strip() and below[0][0] in " \t"
-        if entry.head == _own(path) and _is_ours(entry, previous) and not notes:
+        if entry.head == line(path) and _is_ours(entry, previous) and not notes:
             del lines[entry.line]
             if entry.line == len(lines) and lines:
                 lines[-1] = lines[-1].removesuffix("\r")
     return "\n".join(lines)
-
-
-def linked_events(text: str) -> list[str]:
-    """The vault paths of the events that have a line, in order, in NFC and with `.md`."""
-    lines = text.split("\n")
-    hidden = _hidden(text, lines)
-    entries = (_entry(n, content) for n, content in enumerate(lines) if not hidden[n])
-    targets = [entry.target.split("/") for entry in entries if entry]
-    return ["/".join(parts) + ".md" for parts in targets if _is_event(parts)]
 
 
 def tail(summary: str) -> str:
@@ -149,10 +140,6 @@ def tail(summary: str) -> str:
         edge = escaped.rfind(" ", 0, end)
         end = edge if edge > MAX_TAIL // 2 else end
     return escaped[:end].rstrip() + "…"
-
-
-def _own(path: str) -> str:
-    return line(path, path.split("/")[-2])
 
 
 def _key(target: str) -> str:
@@ -189,10 +176,6 @@ def _find(text: str, lines: list[str], hidden: bytearray, path: str) -> list[_En
 def _is_ours(entry: _Entry, previous: str) -> bool:
     """Whether what stands behind the link is the library's own."""
     return entry.rest.rstrip(" \t") in ("", _SEPARATOR + tail(previous))
-
-
-def _is_event(parts: list[str]) -> bool:
-    return len(parts) == 4 and parts[0] == "daily" and parts[2] == parts[3]
 
 
 def _list_end(lines: list[str], hidden: bytearray, heading: int) -> int:

@@ -19,6 +19,7 @@ import regex
 from automemory.errors import ConfigError, PathEscape
 
 DAILY = "daily"
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 MAX_SLUG_CHARS, MAX_SLUG_BYTES = 60, 120
 MAX_PROPOSAL_CHARS = 120
 MAX_COMPONENT_CHARS = 64

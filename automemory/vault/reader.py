@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from unicodedata import normalize
@@ -14,11 +15,10 @@ import aiofiles
 
 from automemory.errors import PathEscape, VaultError
 from automemory.vault import frontmatter, note
-from automemory.vault.disk import native, portable
+from automemory.vault.disk import is_folder, native, portable
 from automemory.vault.event import Event, EventHead, read_head
-from automemory.vault.layout import fold, parse_event_path, parse_link, safe_path
+from automemory.vault.layout import DAY, fold, parse_event_path, parse_link, safe_path
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HEAD = 16 * 1024
 
 
@@ -44,7 +44,7 @@ class Reader:
 
     def __init__(self, vault: str | os.PathLike[str]) -> None:
         self._root = Path(vault).expanduser()
-        if not self._root.is_dir():
+        if not os.path.isdir(self._root):  # noqa: PTH112 - takes any name
             raise VaultError(f"{str(self._root)!r} is no folder: give the vault's folder")
         self._real = self._root.resolve()
 
@@ -105,8 +105,9 @@ class Reader:
     async def aevent(self, ref: str) -> Event:
         """See `event`."""
         path = await asyncio.to_thread(self._find, ref)
-        async with aiofiles.open(self._place(path), "rb") as file:
-            data = await file.read()
+        with _readable(path):
+            async with aiofiles.open(self._place(path), "rb") as file:
+                data = await file.read()
         return self._parsed(path, data.decode("utf-8", "replace"))
 
     def chain(self, ref: str) -> list[EventHead]:
@@ -146,7 +147,7 @@ class Reader:
         return await asyncio.to_thread(self.problems)
 
     def _days(self, since: str | None, until: str | None) -> list[str]:
-        days = [name for name in _folders(self._root / "daily") if _DAY.fullmatch(name)]
+        days = [name for name in _folders(self._root / "daily") if DAY.fullmatch(name)]
         return [day for day in days if (since is None or day >= since) and (until is None or day <= until)]
 
     def _notes(self, day: str, *, with_missing: bool = False) -> Iterator[str]:
@@ -192,8 +193,9 @@ class Reader:
     def _find(self, ref: str) -> str:
         path = parse_link(ref) or ref.strip()
         for candidate in (path, f"{path}.md"):
-            if parse_event_path(candidate) and self._place(candidate).is_file():
-                return candidate
+            with suppress(OSError):  # no file can have such a name
+                if parse_event_path(candidate) and self._place(candidate).is_file():
+                    return candidate
         date, _, name = path.rpartition("/")
         date, name = date.removeprefix("daily/"), name.removesuffix(".md")
         named = [
@@ -219,22 +221,28 @@ class Reader:
         return event
 
     def _read(self, path: str) -> str:
-        try:
+        with _readable(path):
             return self._place(path).read_bytes().decode("utf-8", "replace")
-        except OSError as error:
-            raise VaultError(f"{path!r} cannot be read ({error.strerror or error})") from error
 
     def _place(self, path: str) -> Path:
-        place = (self._real / native(str(safe_path(path)))).resolve()
+        place = Path(os.path.realpath(self._real / native(str(safe_path(path)))))  # a loop stays as it is
         if self._real not in place.parents:
             raise PathEscape(f"{path!r} leads out of the vault: remove the symbolic link")
         return place
 
 
+@contextmanager
+def _readable(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise VaultError(f"{path!r} cannot be read ({error.strerror or error})") from error
+
+
 def _folders(place: Path) -> list[str]:
     try:
         with os.scandir(place) as entries:
-            return sorted(portable(e.name) for e in entries if not e.name.startswith(".") and e.is_dir())
+            return sorted(portable(e.name) for e in entries if not e.name.startswith(".") and is_folder(e))
     except (FileNotFoundError, NotADirectoryError):
         return []
 

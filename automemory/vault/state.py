@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from automemory.errors import Conflict, Unwritable
 from automemory.vault import edits
@@ -39,8 +39,8 @@ CREATE TABLE IF NOT EXISTS notes(
     mtime INTEGER NOT NULL, inode INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS notes_day ON notes(day);
 CREATE INDEX IF NOT EXISTS notes_open ON notes(stream, last_at) WHERE is_open;
-CREATE INDEX IF NOT EXISTS notes_agent ON notes(agent, last_at);
-CREATE INDEX IF NOT EXISTS notes_stream ON notes(stream, last_at);
+CREATE INDEX IF NOT EXISTS notes_agent ON notes(agent, last_at, path);
+CREATE INDEX IF NOT EXISTS notes_stream ON notes(stream, last_at, path);
 """
 
 
@@ -101,10 +101,11 @@ class State:
     def __init__(self, folder: Path, *, sync: bool = True) -> None:
         self.path = folder / "state.db"
         self._sync = "FULL" if sync else "NORMAL"
+        self.damaged = False  # somebody wrote into the file: it has to be opened anew
         self._mutex = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
-        with self._mutex, _storage(self.path):
+        with self._mutex, self._storage():
             folder.mkdir(mode=0o700, exist_ok=True)
             self._db()
 
@@ -170,12 +171,10 @@ class State:
         """How many turns of the stream begin with these words."""
         return int(self._rows("SELECT count(*) FROM turns WHERE stream=? AND first=?", stream, first)[0][0])
 
-    def recorded(self, stream: str, limit: int = 1_000_000) -> list[tuple[str, str]]:
-        """Ids and first fingerprints of the stream's last turns, oldest first."""
-        rows = self._rows(
-            "SELECT id, first FROM turns WHERE stream=? ORDER BY seq DESC LIMIT ?", stream, limit
-        )
-        return [(row[0], row[1]) for row in reversed(rows)]
+    def recorded(self, stream: str) -> list[tuple[str, str]]:
+        """Ids and first fingerprints of the stream's turns, oldest first."""
+        rows = self._rows("SELECT id, first FROM turns WHERE stream=? ORDER BY seq", stream)
+        return [(row[0], row[1]) for row in rows]
 
     # Plans
 
@@ -187,9 +186,7 @@ class State:
     def plans(self) -> list[tuple[int, Plan]]:
         return [(row[0], edits.load(row[1])) for row in self._rows("SELECT id, plan FROM plans ORDER BY id")]
 
-    def finish(
-        self, number: int, plan: Plan, notes: Iterable[NoteRow], streams: Iterable[str], *, filed: bool
-    ) -> None:
+    def finish(self, number: int, plan: Plan, notes: Iterable[NoteRow], *, filed: bool) -> None:
         """Drop an applied plan, mark its turn filed (or still to be filed), remember the notes as they are.
 
         Not synced: should a power cut undo it, the plan is found again and changes nothing.
@@ -203,11 +200,10 @@ class State:
                     "payload=iif(messages>?1, payload, NULL) WHERE id=?4",
                     (f.messages, f.part, f.path, f.turn),
                 )
-            for stream in streams:
-                db.execute(
-                    "INSERT INTO streams VALUES(?, 1) ON CONFLICT(stream) DO UPDATE SET version=version+1",
-                    (stream,),
-                )
+            db.execute(
+                "INSERT INTO streams VALUES(?, 1) ON CONFLICT(stream) DO UPDATE SET version=version+1",
+                (plan.stream,),
+            )
             _put_notes(db, notes)
 
     def version(self, stream: str) -> int:
@@ -261,10 +257,10 @@ class State:
         """Open events of a stream, the one with the newest turn first."""
         return self._notes("stream=? AND is_open ORDER BY last_at DESC, path DESC", stream)
 
-    def recent_notes(self, column: str, key: str, since: str, until: str, limit: int) -> list[NoteRow]:
+    def recent_notes(
+        self, column: Literal["agent", "stream"], key: str, since: str, until: str, limit: int
+    ) -> list[NoteRow]:
         """Events of an agent or a stream between two days, the one with the newest turn first."""
-        if column not in {"agent", "stream"}:
-            raise ValueError(column)
         where = f"{column}=? AND day>=? AND day<=? AND stream<>'' ORDER BY last_at DESC, path DESC LIMIT ?"
         return self._notes(where, key, since, until, limit)
 
@@ -290,12 +286,12 @@ class State:
         return [NoteRow(*row) for row in rows]
 
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        with self._mutex, _storage(self.path):
+        with self._mutex, self._storage():
             return self._db().execute(sql, values).fetchall()
 
     @contextlib.contextmanager
     def _write(self, sync: str | None = None) -> Iterator[sqlite3.Connection]:
-        with self._mutex, _storage(self.path):
+        with self._mutex, self._storage():
             db = self._db()
             db.execute(f"PRAGMA synchronous={sync if sync and self._sync == 'FULL' else self._sync}")
             db.execute("BEGIN IMMEDIATE")
@@ -306,6 +302,18 @@ class State:
                 with contextlib.suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
                 raise
+
+    @contextlib.contextmanager
+    def _storage(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.DatabaseError, OSError) as error:
+            passing = (OSError, sqlite3.OperationalError, sqlite3.IntegrityError)
+            self.damaged = self.damaged or not isinstance(error, passing)
+            reason = getattr(error, "strerror", None) or error
+            raise Unwritable(
+                f"{self.path.name!r} cannot be read or written ({reason}): check the disk and its permissions"
+            ) from error
 
     def _db(self) -> sqlite3.Connection:
         """The connection of this process: one opened before a fork must not be used after it."""
@@ -353,18 +361,3 @@ def _put_notes(db: sqlite3.Connection, notes: Iterable[NoteRow]) -> None:
     for n in notes:
         values = (n.path, n.day, n.stream, n.agent, n.is_open, n.last_at, n.head, n.size, n.mtime, n.inode)
         db.execute("INSERT OR REPLACE INTO notes VALUES(?,?,?,?,?,?,?,?,?,?)", values)
-
-
-@contextlib.contextmanager
-def _storage(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        raise Unwritable(
-            f"{path.name!r} cannot be read or written ({error}): check the disk and its permissions"
-        ) from error
-    except OSError as error:
-        reason = error.strerror or error
-        raise Unwritable(
-            f"{path.name!r} cannot be read or written ({reason}): check the disk and its permissions"
-        ) from error

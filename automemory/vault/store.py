@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from automemory.errors import Unwritable, VaultError
 from automemory.vault.catalog import Catalog
 from automemory.vault.commit import Committer
-from automemory.vault.disk import PROBE, Disk
+from automemory.vault.disk import PROBE, Disk, unwritable
 from automemory.vault.state import State
 
 HOME = ".automemory"
@@ -41,13 +40,13 @@ class Store:
         self.catalog.index_all()
         self._read_tombstones()
 
-    def exclude(self, turns: Iterable[tuple[str, str, str]]) -> None:
-        """Never record these turns (id, stream, first fingerprint), whoever hands them in again."""
-        lines = "".join(f"{id}\t{first}\t{stream}\n" for id, stream, first in turns)
+    def exclude(self, id: str, stream: str, first: str) -> None:
+        """Never record this turn (`first` is its first fingerprint), whoever hands it in again."""
+        line = f"{id}\t{first}\t{stream}\n"
         try:
             descriptor = os.open(self._tombstones, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             try:
-                os.write(descriptor, lines.encode("utf-8", "replace"))
+                os.write(descriptor, line.encode("utf-8", "replace"))
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -66,9 +65,12 @@ class Store:
 
     def _read_tombstones(self) -> None:
         """Bring the excluded turns into the index, which may be newer or older than the file."""
-        if not self._tombstones.exists():
+        try:
+            with unwritable(str(self._tombstones)):
+                lines = self._tombstones.read_bytes().decode("utf-8", "replace").split("\n")
+        except FileNotFoundError:
             return
-        for line in self._tombstones.read_bytes().decode("utf-8", "replace").split("\n"):
+        for line in lines:
             id, _, rest = line.partition("\t")
             first, _, stream = rest.partition("\t")
             known = self.state.turn(id) if stream else None

@@ -157,8 +157,8 @@ async def test_after_a_boundary_the_count_begins_anew(stub: StubOpenAI, make: Ma
 async def test_an_acknowledgement_only_puts_the_question_off(stub: StubOpenAI, make: Make) -> None:
     """Where the n-th turn has nothing to ask about the next one that has is asked about, not the 2n-th."""
     stub.script(CUT).always(CONTINUE)
-    verdicts = await talk(make(batch_turns=2), "Do a.", "Do b.", "ok", "thanks", "Do c.", "Do d.", "Do e.")
-    assert [i for i, verdict in enumerate(verdicts) if verdict.calls] == [0, 4, 6]
+    verdicts = await talk(make(batch_turns=2), "Do a.", "Do b.", "ok", "Do c.", "Do d.", "Do e.", "Do f.")
+    assert [i for i, verdict in enumerate(verdicts) if verdict.calls] == [0, 3, 4, 6]
 
 
 @pytest.mark.parametrize("n", [0, -1, 10])

@@ -28,6 +28,55 @@ def test_names(said: str, title: str, slug: str) -> None:
     assert extract.slug(title) == slug
 
 
+@pytest.mark.parametrize(
+    ("said", "title", "slug"),
+    [
+        ("New topic. The invoice export drops the tax column. Please fix it.", "The invoice export drops the tax column", "invoice-export-drops-tax-column"),
+        ("One more thing: the thermostat resets itself, how do I stop that?", "The thermostat resets itself, how do I stop that?", "thermostat-resets-stop"),
+        ("Next up, translate the menu of our café into French.", "Translate the menu of our café into French", "translate-menu-café-french"),
+        ("Now something about the garden. The tomatoes have yellow leaves.", "The tomatoes have yellow leaves", "tomatoes-yellow-leaves"),
+        ("Back to the garden plan from Tuesday.", "Garden plan from Tuesday", "garden-plan"),
+        ("On Monday, water the plants on the balcony", "Water the plants on the balcony", "water-plants-balcony"),
+        ("换个话题。帮我准备数据库索引的面试题", "准备数据库索引的面试题", "准备数据库索引面试题"),
+        ("最后一件事，帮我给房东写一封退租邮件。", "给房东写一封退租邮件", "给房东写退租邮件"),
+        ("周末（10号和11号）带孩子去海边", "带孩子去海边", "带孩子去海边"),
+        ("现在没人开会，咱们把会议室的投影仪重置一下吧。", "把会议室的投影仪重置一下", "会议室投影仪重置"),
+        ("回到昨天的装修预算，厨房超了多少？", "装修预算，厨房超了多少？", "装修预算"),
+        ("请给对海鲜过敏的客人安排晚餐", "给对海鲜过敏的客人安排晚餐", "海鲜过敏客人安排晚餐"),
+        ("帮我写一封信。车库的门又坏了。我想写一封投诉信给物业。", "写一封投诉信给物业", "写投诉信给物业"),
+    ],
+)  # fmt: skip
+def test_cues_and_settings_name_nothing(said: str, title: str, slug: str) -> None:
+    """What only announces, dates or leads up to a request stands in no name."""
+    assert extract.title(said) == title
+    assert extract.slug(said) == slug
+
+
+@pytest.mark.parametrize(
+    ("said", "rest", "topic", "scene"),
+    [
+        ("Since the move of the office nobody on the third floor can print: the jobs wait, then vanish from the queue. Can you look?",
+         "The print queue loses jobs because the printer has another address.\nbash cat print_queue.conf", {"print", "jobs", "queue"}, {"floor", "vanish"}),
+        ("Another task for today: rewrite the onboarding mail so that it is shorter, friendlier and mentions the trial period of thirty days",
+         "The onboarding mail is shorter and mentions the trial.", {"onboarding", "mail"}, {"days", "today", "thirty"}),
+        ("帮我想个礼物：周六下午表妹办婚礼，她和新郎都喜欢露营，预算五百", "露营灯和露营椅都在预算之内，露营灯更轻。", {"礼物", "露营"}, {"周六", "五百"}),
+    ],
+)  # fmt: skip
+def test_words_that_come_back_win(said: str, rest: str, topic: set[str], scene: set[str]) -> None:
+    """Of a long request those words name the event that its reply and actions take up."""
+    slug = extract.slug(said, rest)
+    assert all(word in slug for word in topic), slug
+    assert not any(word in slug for word in scene), slug
+    assert slug == extract.slug(said, rest) and len(slug.split("-")) <= 5
+
+
+def test_numbers_name_only_what_has_nothing_else() -> None:
+    """Dates and numbers give way to words."""
+    assert extract.slug("Book 3 tickets for 12 June") == "book-tickets"
+    assert extract.slug("42 17") == "42-17"
+    assert extract.slug("6月6号") and extract.slug("把 2.4.0 版本部署到测试机") == "版本部署到测试机"
+
+
 def test_code_is_not_the_request() -> None:
     """Pastes of code, traces, wrappers and logs give no title, patch or summary."""
     said = (
@@ -77,6 +126,8 @@ def test_bounds(text: str) -> None:
     """Whatever was said, names and summaries are single lines of bounded length."""
     title = extract.title(text)
     assert len(title) <= extract.TITLE_CHARS and "\n" not in title
-    assert len(extract.slug(title)) <= extract.SLUG_CHARS
+    assert (
+        len(extract.slug(title)) <= extract.SLUG_CHARS and len(extract.slug(text, text)) <= extract.SLUG_CHARS
+    )
     assert len(extract.patch(text)) <= extract.PATCH_CHARS
     assert len(extract.summary([Exchange(text, text)] * 6)) <= extract.SUMMARY_CHARS

@@ -11,7 +11,6 @@ from pathlib import Path
 import yaml
 
 FRONT = re.compile(r"---\n(.*?\n)---\n(.*)", re.DOTALL)
-HEADING = re.compile(r"### (\d\d:\d\d:\d\d)")
 BEGIN = re.compile(r"<!-- turn id=(\S+) at=(\S+) n=(\d+) by=\w+((?: \w+=\S+)*) -->")
 END = re.compile(r"<!-- /turn (\S+) -->")
 LINE = re.compile(r"- \[\[(daily/[^|\]]+)\|([^\]]+)\]\](?: — (.*))?")

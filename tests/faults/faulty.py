@@ -141,5 +141,5 @@ class Faults:
         if self.fault.how in {"kill", "power"}:
             self.die()
         if self.fault.how != "short":
-            with state._storage(db.path):
+            with db._storage():
                 raise sqlite3.OperationalError("database or disk is full")

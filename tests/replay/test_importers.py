@@ -24,7 +24,7 @@ from langchain_core.messages import (
 
 from automemory.errors import ConfigError, ImportFailed
 from automemory.replay.importers import FORMATS, BadRecord, Conversation, importer_for
-from automemory.replay.importers.json_stream import MAX_TEXT
+from automemory.replay.importers.json_stream import MAX_TEXT, Broken, stream
 from automemory.replay.importers.records import records
 
 HELLO = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi there"}]
@@ -429,3 +429,21 @@ def test_times_in_any_unit(value: Any, as_text: Callable[[Any], str]) -> None:
 def test_times_that_make_no_sense_are_none(value: Any) -> None:
     """B38: no 1970 and no far future."""
     assert read(lines({"timestamp": value, **HELLO[0]}))[0][0].at is None
+
+
+@pytest.mark.parametrize("number", ["9" * 6000, "-1" + "0" * 5000, "1e" + "9" * 30, "1." + "1" * 5000])
+def test_number_that_python_takes_for_none_breaks_the_file_not_the_process(number: str) -> None:
+    """The parser reports it badly or crashes; what stood before it is read."""
+    found = stream(io.BytesIO(f'[{{"a": 1}}, {{"a": {number}}}, {{"a": 2}}]'.encode()), items=True)
+    assert next(found) == {"a": 1}
+    with pytest.raises(Broken, match="not JSON"):
+        next(found)
+
+
+@given(st.lists(st.sampled_from(["9" * 2600, "1" * 20, "\\", "u", "e1", "E+", "\u00e9", "\u1e41", '"', "x"])))
+def test_digits_that_are_text_stay_as_they_are(pieces: list[str]) -> None:
+    """However many, and after whatever escape."""
+    text = "".join(pieces)
+    for ascii_only in (True, False):
+        data = json.dumps([text], ensure_ascii=ascii_only).encode()
+        assert list(stream(io.BytesIO(data), items=True)) == [text]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -127,6 +128,15 @@ async def test_chain_goes_both_ways(reader: Reader, day: str) -> None:
     assert names(reader.chain("ada_tax")) == ["25 ada_tax"]
 
 
+def test_chain_follows_a_link_as_people_write_it(reader: Reader, vault: Path) -> None:
+    """Unquoted, so a list to YAML, and with a comma in its alias (B57)."""
+    note = vault / "daily/2026-05-26/ada_deploy/ada_deploy.md"
+    link = "inherits: [[daily/2026-05-25/ada_deploy/ada_deploy|deploy, first part]]"
+    text, changed = re.subn(r"(?m)^inherits: .*$", link, note.read_text(encoding="utf-8"))
+    note.write_text(text, encoding="utf-8")
+    assert changed == 1 and len(reader.chain("2026-05-27/ada_deploy")) == 3
+
+
 def test_chain_in_a_circle_ends(reader: Reader, vault: Path) -> None:
     """A person linked an event to its own successor."""
     note = vault / "daily/2026-05-25/ada_deploy/ada_deploy.md"
@@ -198,3 +208,22 @@ def test_status_filter_knows_finished_tasks(open_memory: Open, turn: MakeTurn, v
     memory.record(turn(2))
     memory.close_event()
     assert [head.description for head in Reader(vault).events(status="completed")] == ["Delivered."]
+
+
+async def test_links_that_go_round_in_a_circle_and_folders_for_notes_are_problems(tmp_path: Path) -> None:
+    """A day with such names is listed all the same; asked for one of them, `VaultError` says what it is."""
+    day = tmp_path / "daily/2026-05-27"
+    for name in ("ring", "folder", "good"):
+        (day / name).mkdir(parents=True)
+    (day / "self").symlink_to("self")
+    (day / "ring/ring.md").symlink_to("ring.md")
+    (day / "folder/folder.md").mkdir()
+    (day / "good/good.md").write_text("---\nname: good\n---\n")
+    reader = Reader(tmp_path)
+    assert [head.name for head in reader.events()] == ["good"]
+    assert {problem.path.split("/")[2] for problem in reader.problems()} == {"ring", "folder"}
+    for ref in ("ring", "folder", f"daily/2026-05-27/{'x' * 300}/{'x' * 300}.md"):
+        with pytest.raises(VaultError):
+            reader.event(ref)
+        with pytest.raises(VaultError):
+            await reader.aevent(ref)

@@ -88,8 +88,6 @@ class Draft:
             found = read_messages(row)
         except ConfigError:
             yield BadRecord(position, "no role: a message is an object with 'role' and 'content'")
-        except RecursionError:
-            yield BadRecord(position, "nested too deeply")
         else:
             self._messages += [message for message in found if message.role != "system"]
 

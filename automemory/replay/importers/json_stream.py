@@ -30,6 +30,12 @@ _HALVES = re.compile(
 )
 
 
+# A number that Python takes for none can crash the parser. An escape among its digits makes it no number, and
+# changes nothing where the digits are text; it comes after those that an escape before them may need. Half
+# the length that Python takes, since a number may be cut in two where the file is read in pieces.
+_ENDLESS = re.compile(r"(?<![0-9])([0-9]{4})([0-9])([0-9]{2000,})|([eE][+-]?[0-9]{4})([0-9])([0-9]{8,})")
+
+
 class Broken(ValueError):
     """The document cannot be read from here on."""
 
@@ -136,4 +142,9 @@ def _whole(text: str) -> int:
 def _mended(text: str) -> bytes:
     if "\\u" in text:
         text = _HALVES.sub(lambda escape: "\\ufffd" if escape[1] else escape[0], text)
-    return text.encode()
+    return _ENDLESS.sub(_escaped, text).encode()
+
+
+def _escaped(number: re.Match[str]) -> str:
+    before, digit, after = number.groups()[:3] if number[1] else number.groups()[3:]
+    return f"{before}\\u{ord(digit):04x}{after}"

@@ -1,6 +1,6 @@
 """Plain `{"role", "content"}` messages: a JSON array of them, or one a line.
 
-Also the labelled conversations of `automemory eval`: `{"id", "turns": [{"role", "text"}…]}`.
+Also labelled conversations, without their labels: `{"id", "turns": [{"role", "text"}…]}`.
 """
 
 from __future__ import annotations
