@@ -137,6 +137,10 @@ def measure(opened: AutoMemory, decider: Switchable, first: int, start: datetime
         times.append((time.perf_counter() - began) * 1000)
         deciding.append(result.verdict.ms if result.verdict else 0.0)
         syncs["continue" if result.closed is None else "open and close"].append(METER.syncs)
+    for i in range(3):
+        METER.syncs = 0
+        opened.record(turn(first + SAMPLE + i, start + timedelta(minutes=9, seconds=i)), event="new")
+        syncs["open and close"].append(METER.syncs)
     decider.real = False
     parts = {name: spent / SAMPLE for name, spent in METER.spent.items()} | {
         "decider": statistics.mean(deciding)
@@ -163,7 +167,7 @@ def grown_vault(turns: int, durability: str) -> None:
                 opened.record(turn(number, START + timedelta(minutes=4 * number)))
             at = START + timedelta(minutes=4 * mark)
             medians.append(measure(opened, decider, mark, at, f"turn {mark:,} of a vault"))
-            done = mark + SAMPLE
+            done = mark + SAMPLE + 3
         print(
             f"{'':34} turn {marks[-1]:,} takes {medians[-1] / medians[0]:.2f} x turn {marks[0]}", flush=True
         )
