@@ -71,6 +71,7 @@ class _Question:
     messages: Messages
     schema: type[BaseModel]
     timeout_s: float
+    may_call: Callable[[], bool]
     spent: dict[str, int] = field(
         default_factory=lambda: {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
     )
@@ -117,7 +118,13 @@ class Endpoint:
                 self._chat = Chat(self._model)
             return self._chat
 
-    async def ask(self, messages: Messages, schema: type[BaseModel], timeout_s: float) -> Answer:
+    async def ask(
+        self,
+        messages: Messages,
+        schema: type[BaseModel],
+        timeout_s: float,
+        may_call: Callable[[], bool] = lambda: True,
+    ) -> Answer:
         """Ask once, and have an unusable reply repaired once.
 
         Args:
@@ -125,6 +132,7 @@ class Endpoint:
                 object wanted. What is under `user` counts as shown, not as said by the model.
             schema: The reply model.
             timeout_s: Time for everything, in seconds; a reply that comes later is ignored.
+            may_call: Asked before each request; if it says no, there is no answer.
 
         Raises:
             DecisionError: an `AskError`, if there is no usable answer in time, or at once while the breaker
@@ -132,7 +140,7 @@ class Endpoint:
         """
         if not self.breaker.allow():
             raise AskError(f"the model is left alone for {self.breaker.left_s:.0f} s after failures in a row")
-        question = _Question([(role, clean(text)) for role, text in messages], schema, timeout_s)
+        question = _Question([(role, clean(text)) for role, text in messages], schema, timeout_s, may_call)
         try:
             async with asyncio.timeout(timeout_s):
                 value = await self._converse(question)
@@ -179,6 +187,8 @@ class Endpoint:
             return Refusal(dialect.mode, f"the model class does not offer {dialect.mode}")
         if dialect.mode in {"json_mode", "text"}:
             messages = _with_schema(messages, schema)
+        if not question.may_call():
+            raise _UnusableError("the calls it may be asked are used up")
         question.spent["calls"] += 1
         try:
             result = await runnable.ainvoke(list(messages), call_config())

@@ -150,7 +150,12 @@ class LLMDecider:
             return await self._local.decide(context)
         deadline = time.monotonic() + self._timeout_s
         messages = boundary_messages(context, self._prompts, shown=shown)
-        first = await self._ask(messages, BoundaryReply, self._timeout_s)
+        try:
+            first = await self._ask(messages, BoundaryReply, self._timeout_s)
+        except AskError as error:
+            if self.budget_spent and not error.calls:  # other streams used it up meanwhile
+                return await self._local.decide(context)
+            raise
         assert isinstance(first.value, BoundaryReply)
         cut = leaves_event(first.value, context.active)
         sure = first.value.confidence is None or first.value.confidence >= self._confirm_below
@@ -198,22 +203,16 @@ class LLMDecider:
             raise
 
     async def _ask(self, messages: Messages, schema: type[BaseModel], timeout_s: float) -> Answer:
-        self._count(1)  # before it is sent, since turns of other streams are asked about meanwhile
-        spent = 1
-        try:
-            answer = await self.endpoint.ask(messages, schema, timeout_s)
-            spent = answer.calls
-            return answer
-        except AskError as error:
-            spent = error.calls
-            raise
-        finally:
-            self._count(spent - 1)
+        return await self.endpoint.ask(messages, schema, timeout_s, self._may_call)
 
-    def _count(self, calls: int) -> None:
+    def _may_call(self) -> bool:
+        """Count a call of today, unless they are used up."""
+        if self.budget_spent:
+            return False
         day, count = self._spent
         today = self._today()
-        self._spent = (today, count + calls if day == today else max(0, calls))
+        self._spent = (today, count + 1 if day == today else 1)
+        return True
 
 
 def _verdict(context: DecisionContext, cut: bool, *answers: Answer) -> Verdict:

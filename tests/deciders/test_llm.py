@@ -361,3 +361,15 @@ async def test_every_question_is_taken_by_strict_servers(stub: StubOpenAI, make:
     await decider.decide(NEXT)
     await decider.summarize(event(*TURNS), TURNS)
     assert stub.modes == [mode] * 3
+
+
+async def test_the_budget_of_calls_is_hard(stub: StubOpenAI) -> None:
+    """Probing a server's modes and repairing a reply count too: no request goes out past the budget."""
+    stub.refuse = {"json_schema", "tools", "named_tool_choice", "required_tool_choice"}
+    stub.always(lambda request: "no object in this")
+    decider = LLMDecider(stub.model(), max_calls_per_day=3)
+    with pytest.raises(AskError):
+        await decider.decide(DecisionContext(Exchange("Fix the login", "Done.")))
+    assert len(stub.requests) == 3
+    assert (await decider.decide(DecisionContext(Exchange("Fix the login", "Done.")))).by == "local"
+    assert len(stub.requests) == 3
