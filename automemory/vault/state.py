@@ -10,6 +10,7 @@ import contextlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from automemory.vault import edits
 from automemory.vault.edits import Plan
 
 VERSION = 1
+_WAIT_S = 10.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS turns(
@@ -329,9 +331,20 @@ class State:
         return self._connection
 
     def _open(self) -> sqlite3.Connection:
+        """Open the file; where several processes do so at once, the wait built into SQLite is not enough."""
         if not self.path.exists():
             os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
-        db = sqlite3.connect(self.path, timeout=10, isolation_level=None, check_same_thread=False)
+        deadline = time.monotonic() + _WAIT_S
+        while True:
+            try:
+                return self._connect()
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
         try:
             for pragma in (
                 "journal_mode=WAL",
