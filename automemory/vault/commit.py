@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from filelock import FileLock, Timeout
 
 from automemory.errors import Busy, Conflict, NameTaken, Unwritable, VaultError
-from automemory.vault import frontmatter, index, note
+from automemory.vault import frontmatter
+from automemory.vault.apply import Applier
 from automemory.vault.catalog import Catalog, head_of, head_row, moved_on, signature_of
 from automemory.vault.disk import Disk, Signature
-from automemory.vault.edits import Append, Create, Edit, Plan, SetFields, UpdateIndex
+from automemory.vault.edits import Append, Create, CreateFile, Plan, SetFields, UpdateIndex
 from automemory.vault.event import read_head
 from automemory.vault.state import NoteRow, State
 
-_TRIES = 8
 _PROBE_S = 0.1  # longer than any commit of a healthy writer
 
 
@@ -49,7 +49,8 @@ class Committer:
         self._catalog = catalog
         self._mutex = threading.Lock()
         self._lock = FileLock(state.path.with_name("vault.lock"), timeout=lock_timeout_s, mode=0o600)
-        self.problems: dict[str, str] = {}
+        self._applier = Applier(disk)
+        self.problems = self._applier.problems
 
     def commit(self, plan: Plan, basis: Basis) -> None:
         """Apply a plan.
@@ -121,11 +122,11 @@ class Committer:
                 raise NameTaken(f"{folder!r} was made by somebody else meanwhile")
 
     def _apply(self, number: int, plan: Plan) -> None:
-        days = dict(self._day(edit.path) for edit in plan.edits if isinstance(edit, Create))
+        days = dict(self._day(edit.path) for edit in plan.edits if isinstance(edit, Create | CreateFile))
         before = {edit.path: self._disk.signature(edit.path) for edit in plan.edits}
         filed = True
         for i, edit in enumerate(plan.edits):
-            filed &= self._edit(edit, plan, _temporary(number, i))
+            filed &= self._applier.apply(edit, plan, _temporary(number, i))
         self._disk.sync_folders()
         self._state.finish(number, plan, self._rows(plan, before), filed=filed)
         for day, mtime in days.items():
@@ -137,106 +138,6 @@ class Committer:
         day = path.split("/")[1]
         found = self._disk.signature(f"daily/{day}")
         return day, found.mtime if found else 0
-
-    def _edit(self, edit: Edit, plan: Plan, temporary: str) -> bool:
-        """Apply one edit; False if the turn's note is gone, so that the turn has to be filed anew."""
-        match edit:
-            case Create():
-                return self._create(edit, plan, temporary)
-            case Append():
-                return self._append(edit, plan)
-            case SetFields():
-                self._set_fields(edit, temporary)
-            case UpdateIndex():
-                self._update_index(edit, temporary)
-        return True
-
-    def _create(self, edit: Create, plan: Plan, temporary: str) -> bool:
-        for _ in range(_TRIES):
-            with contextlib.suppress(Conflict):  # the folder was removed again
-                self._disk.make_folder(edit.path.rpartition("/")[0])
-                made = self._disk.create(edit.path, edit.text.encode("utf-8", "replace"), temporary)
-                return made or self._append_anew(edit.path, edit.block, plan)
-        raise _keeps_changing(edit.path)
-
-    def _append(self, edit: Append, plan: Plan) -> bool:
-        found = self._disk.signature(edit.path)
-        if found is None:
-            return False
-        data = edit.data
-        if found.size > edit.size:
-            rest = (self._disk.read(edit.path) or b"")[edit.size :]
-            if rest != data and data.startswith(rest):
-                self._disk.cut(edit.path, edit.size)
-                found = replace(found, size=edit.size)
-        try:
-            if found.size != edit.size:
-                raise Conflict(edit.path)
-            self._disk.append(edit.path, edit.size, data)
-        except Conflict:
-            return self._append_anew(edit.path, edit.block, plan)
-        return True
-
-    def _append_anew(self, path: str, block: str, plan: Plan) -> bool:
-        """Append, unless the block is there, to a note that is not as planned on; False if it is gone."""
-        for _ in range(_TRIES):
-            data = self._disk.read(path)
-            if data is None:
-                return False
-            text = data.decode("utf-8", "replace")
-            wanted = (plan.filing.turn, plan.filing.part) if plan.filing else ("", 0)
-            anew = Append(path, len(data), note.lead(data), block, note.newline_of(data))
-            with contextlib.suppress(Conflict):
-                if any((b.id, b.part) == wanted for b in note.blocks(text)):
-                    self._disk.settle(path)
-                else:
-                    self._disk.append(path, anew.size, anew.data)
-                return True
-        raise _keeps_changing(path)
-
-    def _set_fields(self, edit: SetFields, temporary: str) -> None:
-        for _ in range(_TRIES):
-            data = self._disk.read(edit.path)
-            if data is None:
-                return
-            text = data.decode("utf-8", "surrogateescape")
-            try:
-                changed = frontmatter.edit(text, edit.fields)
-            except VaultError as error:
-                self.problems[edit.path] = str(error)
-                return
-            with contextlib.suppress(Conflict):
-                self._replace(edit.path, changed, temporary, data)
-                self.problems.pop(edit.path, None)
-                return
-        raise _keeps_changing(edit.path)
-
-    def _update_index(self, edit: UpdateIndex, temporary: str) -> None:
-        for _ in range(_TRIES):
-            data = self._disk.read(edit.path)
-            day = edit.path.rpartition("/")[2].removesuffix(".md")
-            text = index.new_index(day) if data is None else data.decode("utf-8", "surrogateescape")
-            for gone in edit.gone:
-                text = index.without_event(text, gone.path, gone.previous)
-            for path in edit.opened:
-                text = index.with_event(text, path)
-            for closed in edit.closed:
-                text = index.with_summary(text, closed.path, closed.summary, closed.previous)
-            with contextlib.suppress(Conflict):
-                if data is not None:
-                    self._replace(edit.path, text, temporary, data)
-                    return
-                self._disk.make_folder("daily")
-                if self._disk.create(edit.path, text.encode("utf-8", "surrogateescape"), temporary):
-                    return
-        raise _keeps_changing(edit.path)
-
-    def _replace(self, path: str, text: str, temporary: str, expected: bytes) -> None:
-        data = text.encode("utf-8", "surrogateescape")
-        if data != expected:
-            self._disk.replace(path, data, temporary, expected)
-        else:
-            self._disk.settle(path)
 
     def _rows(self, plan: Plan, before: Mapping[str, Signature | None]) -> list[NoteRow]:
         """The notes' cache rows after the plan; a note that others changed as well is read again instead."""
@@ -259,10 +160,6 @@ class Committer:
                 rows.pop(edit.path, None)
                 self._catalog.refresh_note(edit.path)
         return list(rows.values())
-
-
-def _keeps_changing(path: str) -> Busy:
-    return Busy(f"{path!r} keeps changing: close it in other programs")
 
 
 def _temporary(number: int, edit: int) -> str:

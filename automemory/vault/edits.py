@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,14 @@ class Create:
     path: str
     text: str
     block: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFile:
+    """Make a file that holds no turns: a workspace's note, or a material beside it."""
+
+    path: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +75,8 @@ class UpdateIndex:
     gone: list[Closing] = field(default_factory=list)
 
 
-Edit = Create | Append | SetFields | UpdateIndex
-_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Create, Append, SetFields, UpdateIndex)}
+Edit = Create | CreateFile | Append | SetFields | UpdateIndex
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Edit)}
 
 
 @dataclass(frozen=True, slots=True)
