@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from automemory._worker import worker
+from automemory.agent_vault import Options
 from automemory.deciders import choose
 from automemory.decision import Decider, Granularity, NotifyCandidate
-from automemory.engine import Engine, Options
+from automemory.engine import Engine
 from automemory.errors import ConfigError
 from automemory.intake import Intake, Submission
 from automemory.judge import Judge
@@ -228,11 +229,11 @@ class AutoMemory:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Turns handed in meanwhile are never recorded, also not if the history is handed in again later."""
-        self._engine.paused += 1
+        self._engine.acceptance.paused += 1
         try:
             yield
         finally:
-            self._engine.paused -= 1
+            self._engine.acceptance.paused -= 1
 
     # Events
 
@@ -284,7 +285,7 @@ class AutoMemory:
             return
         with (
             self._pool.use(self._template.fill(values)) as member,
-            member.paused() if self._engine.paused else nullcontext(),
+            member.paused() if self._engine.acceptance.paused else nullcontext(),
         ):
             yield member
 
@@ -323,7 +324,7 @@ class AutoMemory:
 
     def stream_key(self, thread_id: str = "main") -> str:
         """The key by which turn ids know the stream of a thread."""
-        return self._engine.stream(thread_id)
+        return self._engine.vault.stream(thread_id)
 
     def recorded_ids(self, thread_id: str = "main") -> list[str]:
         """Ids of all turns known of a thread, in order."""

@@ -54,9 +54,9 @@ class Recorder:
         async with self._stream(thread):
             if all(turn.messages[0].id for turn in turns):
                 return [await self._record(Submission(turn, thread)) for turn in turns]
-            await self._engine.open()
-            known = self._engine.store.state.recorded(self._engine.stream(thread))
-            prints = [fingerprint(self._engine.intake.first(turn)) for turn in turns]
+            await self._engine.vault.open()
+            known = self._engine.vault.store.state.recorded(self._engine.vault.stream(thread))
+            prints = [fingerprint(self._engine.acceptance.intake.first(turn)) for turn in turns]
             old = align(prints, [first for _, first in known])
             results = [TurnResult("duplicate", id) for id in _ids_before(old, [id for id, _ in known])]
             if old:  # the last known turn may have gone on since
@@ -74,62 +74,65 @@ class Recorder:
 
     async def find(self, turns: list[Turn], thread: str) -> str | None:
         """The id of a history's last turn, if the words of its turns are the last that were recorded."""
-        await self._engine.open()
-        stream = self._engine.stream(thread)
-        known = (await asyncio.to_thread(self._engine.store.state.recorded, stream))[-len(turns) :]
-        prints = [fingerprint(self._engine.intake.first(turn)) for turn in turns]
+        await self._engine.vault.open()
+        stream = self._engine.vault.stream(thread)
+        known = (await asyncio.to_thread(self._engine.vault.store.state.recorded, stream))[-len(turns) :]
+        prints = [fingerprint(self._engine.acceptance.intake.first(turn)) for turn in turns]
         found = align(prints, [first for _, first in known]) == len(turns)
         return known[-1][0] if found and turns else None
 
     async def close_event(self, thread: str, closed_by: str) -> EventRef | None:
         async with self._stream(thread):
-            await self._engine.open()
-            return await self._engine.close_stream(self._engine.stream(thread), closed_by)
+            await self._engine.vault.open()
+            stream = self._engine.vault.stream(thread)
+            for row in await asyncio.to_thread(self._engine.vault.store.state.pending, stream):
+                await self._engine.file(row)
+            return await self._engine.closer.close_stream(stream, closed_by)
 
     async def flush(self) -> None:
         await self.caught_up()
-        await self._engine.open()
-        await self._engine.store_unstored()
+        await self._engine.vault.open()
+        await self._engine.acceptance.store_unstored()
         await self._file_waiting(everything=True)
         await self._repair_summaries()
-        await asyncio.to_thread(self._engine.store.state.checkpoint)
+        await asyncio.to_thread(self._engine.vault.store.state.checkpoint)
 
     async def reference(self, thread: str, limit: int) -> str:
         """The active event's note as text for a model; see `reference`."""
-        await self._engine.open()
-        found = await asyncio.to_thread(self._engine.latest, thread)
+        await self._engine.vault.open()
+        found = await asyncio.to_thread(self._engine.vault.latest, thread)
         return reference(found[0], limit, own=found[1]) if found else ""
 
     def brief(self) -> Status:
         """The status without what only the vault can tell."""
         engine = self._engine
         return Status(
-            vault=str(engine.options.root),
+            vault=str(engine.vault.options.root),
             decider=engine.judge.decider_name,
             counters=dict(engine.counters),
-            unstored=len(engine.unstored),
-            last_error=engine.last_error or engine.judge.last_error,
+            unstored=len(engine.acceptance.unstored),
+            last_error=engine.last_error or engine.acceptance.last_error or engine.judge.last_error,
         )
 
     async def status(self) -> Status:
         engine, status = self._engine, self.brief()
         try:
-            await engine.open()
-            waiting = len(await asyncio.to_thread(engine.store.state.pending))
+            await engine.vault.open()
+            waiting = len(await asyncio.to_thread(engine.vault.store.state.pending))
         except VaultError as error:
             return replace(status, last_error=str(error))
         return replace(
             status,
             waiting=waiting,
-            active=engine.locator.active_paths(),
-            problems=dict(engine.store.committer.problems),
+            active=engine.vault.locator.active_paths(),
+            problems=dict(engine.vault.store.committer.problems),
         )
 
     async def close(self) -> None:
         try:
             await self.flush()
         finally:
-            await self._engine.close()
+            await self._engine.vault.close()
 
     async def release(self) -> None:
         """Let go of the vault; unfinished turns stay drafts."""
@@ -137,11 +140,11 @@ class Recorder:
             await self.caught_up()
             await self._file_waiting()
         finally:
-            await self._engine.close()
+            await self._engine.vault.close()
 
     async def recorded_ids(self, thread: str) -> list[str]:
-        await self._engine.open()
-        return [id for id, _ in self._engine.store.state.recorded(self._engine.stream(thread))]
+        await self._engine.vault.open()
+        return [id for id, _ in self._engine.vault.store.state.recorded(self._engine.vault.stream(thread))]
 
     def refuse_own(self, thread: str) -> None:
         """Refuse a call that would wait for the very decision it is made from.
@@ -149,7 +152,7 @@ class Recorder:
         Raises:
             ConfigError: if the thread's stream is being filed by the caller's caller.
         """
-        if (id(self._engine), self._engine.stream(thread)) in _filing.get():
+        if (id(self._engine), self._engine.vault.stream(thread)) in _filing.get():
             message = f"thread {thread!r} is being decided right now: its own decider cannot record to it"
             raise ConfigError(message)
 
@@ -161,8 +164,8 @@ class Recorder:
 
     async def _accept(self, submission: Submission) -> TurnRow | TurnResult:
         """Store a turn after those that were handed in before it."""
-        async with self._hold(f"accept {self._engine.stream(submission.thread)}"):
-            return await self._engine.accept(submission)
+        async with self._hold(f"accept {self._engine.vault.stream(submission.thread)}"):
+            return await self._engine.acceptance.accept(submission)
 
     def _later(self, found: TurnRow | TurnResult) -> TurnResult:
         """The result of a turn that is not filed now; what is to be filed is, as soon as may be."""
@@ -175,7 +178,7 @@ class Recorder:
     async def _file_behind(self, row: TurnRow) -> None:
         try:
             async with self._stream(row.stream.partition("/")[2]):
-                current = await asyncio.to_thread(self._engine.store.state.turn, row.id)
+                current = await asyncio.to_thread(self._engine.vault.store.state.turn, row.id)
                 if current is not None and current.payload is not None:
                     await self._file(current)
         except Exception as error:
@@ -188,7 +191,7 @@ class Recorder:
         self._engine.counters[result.outcome] += 1
         if result.event and result.event.how in {"opened", "inherited"}:
             self._engine.counters["events"] += 1
-        if result.outcome == "recorded" and self._engine.waiting:
+        if result.outcome == "recorded" and self._engine.vault.waiting:
             self._engine.worker.submit(self._file_waiting())
         if result.closed and self._engine.judge.sums_up_again:
             self._engine.worker.submit(self._repair_summaries())
@@ -197,19 +200,19 @@ class Recorder:
     async def _repair_summaries(self) -> None:
         """Fill in summaries that are owed, a few at a time, as long as the summarizer is up to it."""
         self._engine.judge.sums_up_again = False
-        for head in await asyncio.to_thread(self._engine.unsummed):
+        for head in await asyncio.to_thread(self._engine.closer.unsummed):
             async with self._stream(head.thread):
-                if not await self._engine.repair_summary(head):
+                if not await self._engine.closer.repair_summary(head):
                     return
 
     async def _file_waiting(self, *, everything: bool = False) -> None:
         """File turns that were deferred or left by a process that died, oldest first."""
-        for row in await asyncio.to_thread(self._engine.pending):
+        for row in await asyncio.to_thread(self._engine.vault.pending):
             abandoned = everything and (row.owner == owner() or not alive(row.owner))
-            if not abandoned and row.id not in self._engine.waiting:
+            if not abandoned and row.id not in self._engine.vault.waiting:
                 continue
             async with self._stream(row.stream.partition("/")[2]):
-                current = await asyncio.to_thread(self._engine.store.state.turn, row.id)
+                current = await asyncio.to_thread(self._engine.vault.store.state.turn, row.id)
                 filed = current is None or current.payload is None
                 if current and not filed and (await self._engine.file(current)).outcome == "deferred":
                     return
@@ -217,7 +220,7 @@ class Recorder:
     @asynccontextmanager
     async def _stream(self, thread: str) -> AsyncIterator[None]:
         """Hold a stream, in turn; what runs meanwhile knows that it does."""
-        key = self._engine.stream(thread)
+        key = self._engine.vault.stream(thread)
         async with self._hold(key):
             token = _filing.set(_filing.get() | {(id(self._engine), key)})
             try:

@@ -11,7 +11,8 @@ straight to `append`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -19,10 +20,14 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from automemory import planning
+from automemory._worker import Worker
+from automemory.acceptance import Acceptance
+from automemory.agent_vault import AgentVault
+from automemory.closer import Closer
 from automemory.decision import EventSummary, EventView, Exchange, NotifyCandidate, Verdict
-from automemory.engine import Engine
 from automemory.errors import Conflict, NameTaken, Unwritable
 from automemory.intake import Accepted, Submission
+from automemory.judge import Judge
 from automemory.planning import Located, Place, Route, Target
 from automemory.result import EventRef, TurnResult
 from automemory.turn import Step, steps
@@ -73,15 +78,33 @@ class TurnState(TurnInput, total=False):
     result: TurnResult
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the nodes share.
+
+    Attributes:
+        locate: Where a turn stands once its stream's older turns are filed.
+        finished: The result of a turn that was filed by another run meanwhile.
+    """
+
+    worker: Worker
+    vault: AgentVault
+    acceptance: Acceptance
+    judge: Judge
+    closer: Closer
+    locate: Callable[[TurnRow, Accepted], Awaitable[tuple[TurnRow | None, Located | None]]]
+    finished: Callable[[TurnRow, TurnRow | None], TurnResult]
+
+
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
-def build(engine: Engine) -> Graph:
+def build(parts: Parts) -> Graph:
     """Compile the turn graph; without checkpointer, since the vault is its state."""
-    nodes = Nodes(engine)
+    nodes = Nodes(parts)
     graph: Any = StateGraph(TurnState, input_schema=TurnInput, output_schema=TurnOutput)
     for name in ("accept", "locate", "decide", "close", "open", "append", "index", "commit"):
-        graph.add_node(name, _Node(engine, getattr(nodes, name)))
+        graph.add_node(name, _Node(parts.worker, getattr(nodes, name)))
     graph.add_edge(START, "accept")
     graph.add_conditional_edges("accept", lambda s: END if "result" in s else "locate", ["locate", END])
     graph.add_conditional_edges("locate", _after_locate, ["decide", "append", END])
@@ -107,14 +130,14 @@ class _Node(Runnable[TurnState, TurnState]):
     """A node for `ainvoke`, and for `invoke` on the library's own loop; not a traced run of its own."""
 
     def __init__(
-        self, engine: Engine, function: Callable[[TurnState], Coroutine[Any, Any, TurnState]]
+        self, worker: Worker, function: Callable[[TurnState], Coroutine[Any, Any, TurnState]]
     ) -> None:
-        self._engine = engine
+        self._worker = worker
         self._function = function
         self.name = function.__name__
 
     def invoke(self, input: TurnState, config: RunnableConfig | None = None, **_: Any) -> TurnState:
-        return self._engine.worker.run(self._function(input))
+        return self._worker.run(self._function(input))
 
     async def ainvoke(self, input: TurnState, config: RunnableConfig | None = None, **_: Any) -> TurnState:
         return await self._function(input)
@@ -123,8 +146,9 @@ class _Node(Runnable[TurnState, TurnState]):
 class Nodes:
     """The nodes, over what they share."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._vault = parts.vault
 
     async def accept(self, state: TurnState) -> TurnState:
         """Store the turn durably; from here on it cannot be lost."""
@@ -137,19 +161,19 @@ class Nodes:
                 state.get("notify", ()),
                 state.get("turn_id"),
             )
-            found = await self._engine.accept(handed)
+            found = await self._parts.acceptance.accept(handed)
             if isinstance(found, TurnResult):
                 return {"result": found}
             row = found
         if row.payload is None:
-            return {"result": await asyncio.to_thread(self._engine.duplicate, row)}
+            return {"result": await asyncio.to_thread(self._parts.acceptance.duplicate, row)}
         return {"row": row, "accepted": Accepted.load(row.payload), "tries": 0}
 
     async def locate(self, state: TurnState) -> TurnState:
         """Find the stream's active event and the events the turn may go back to."""
-        current, located = await self._engine.locate(state["row"], state["accepted"])
+        current, located = await self._parts.locate(state["row"], state["accepted"])
         if current is None or located is None:
-            return {"result": await asyncio.to_thread(self._engine.finished, state["row"], current)}
+            return {"result": await asyncio.to_thread(self._parts.finished, state["row"], current)}
         return {"row": current, "located": located, **({"way": "extend"} if located.extends else {})}
 
     async def decide(self, state: TurnState) -> TurnState:
@@ -158,15 +182,15 @@ class Nodes:
         active = located.active.head.path if located.active else ""
         verdict = state.get("verdict")
         if verdict is None or state.get("decided_on") != active:
-            verdict = await self._engine.judge.decide(located, accepted)
-        way = planning.route(located, verdict, self._engine.limits)
+            verdict = await self._parts.judge.decide(located, accepted)
+        way = planning.route(located, verdict, self._vault.options.limits)
         return {"verdict": verdict, "decided_on": active, "way": way}
 
     async def close(self, state: TurnState) -> TurnState:
         """Sum up the event that ends."""
         place = state["located"].active
         assert place is not None
-        return {"closing": await self._engine.sum_up(place, state["verdict"].ms)}
+        return {"closing": await self._parts.closer.sum_up(place, state["verdict"].ms)}
 
     async def open(self, state: TurnState) -> TurnState:
         """Choose the event to open: go back, inherit or create."""
@@ -197,7 +221,7 @@ class Nodes:
         filing = Filing(row.id, head.path, block.n, block.part, block.at.timestamp())
         plan = Plan(state["edits"], row.stream, filing)
         try:
-            await self._engine.commit(plan, self._basis(state), head.path, state.get("view"))
+            await self._vault.commit(plan, self._basis(state), head.path, state.get("view"))
         except Conflict as error:
             if isinstance(error, NameTaken):
                 return {}
@@ -215,7 +239,7 @@ class Nodes:
         part = row.parts + 1 if extend else 1
         links = located.links
         if verdict:
-            links |= self._engine.locator.existing([Step("assistant", verdict.decision.summary_patch)])
+            links |= self._vault.locator.existing([Step("assistant", verdict.decision.summary_patch)])
         block = planning.block_of(accepted, row.id, new, part, verdict, links)
         seen = Exchange.of(new, block.at, read_inline(block.patch))
         if way in _GOES_ON:
@@ -232,7 +256,7 @@ class Nodes:
         goal, located = state["target"], state["located"]
         if goal.how == "resumed" and goal.source:
             edits = planning.resume_edits(goal.source)
-            place = self._engine.locator.place(goal.source.path, after=edits)
+            place = self._vault.locator.place(goal.source.path, after=edits)
             if place is not None:
                 edits.append(self._append(place, block))
                 return {
@@ -242,9 +266,9 @@ class Nodes:
                     "place": place,
                     "view": None,
                 }
-        goal, taken, body = self._engine.locator.beside(goal, located.date)
+        goal, taken, body = self._vault.locator.beside(goal, located.date)
         edits, head = planning.create_edits(
-            goal, located, state["accepted"], block, self._engine.agent, taken, body
+            goal, located, state["accepted"], block, self._vault.options.agent, taken, body
         )
         created = next(edit for edit in edits if isinstance(edit, Create))
         view = planning.opened_view(head, seen, len(created.text))

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from automemory import __version__
+from automemory.acceptance import Acceptance
 from automemory.deciders.local import LocalDecider
 from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
 from automemory.engine import Engine
@@ -81,7 +82,7 @@ class Meter:
     def __init__(self) -> None:
         self.spent: dict[str, float] = defaultdict(float)
         self.syncs = 0
-        self._wrap(Engine, "_accept", "accept")
+        self._wrap(Acceptance, "_accept", "accept")
         self._wrap(Engine, "_locate", "locate")
         self._wrap(Committer, "commit", "commit")
         for name in ("put_turn", "put_plan"):

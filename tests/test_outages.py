@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from automemory import engine
+from automemory import acceptance
 from automemory.errors import Unwritable
 from automemory.memory import AutoMemory
 from automemory.vault.reader import Reader
@@ -170,7 +170,7 @@ def test_queue_in_memory_is_bounded(
     open_memory: Open, turn: MakeTurn, vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Past it a turn is refused with an error: nothing is taken that might silently be dropped."""
-    monkeypatch.setattr(engine, "UNSTORED", 2)
+    monkeypatch.setattr(acceptance, "UNSTORED", 2)
     vault.mkdir()
     (vault / ".automemory").write_text("in the way", encoding="utf-8")
     memory = open_memory()
@@ -187,7 +187,7 @@ def test_damaged_state_under_an_open_memory_is_opened_anew(
     memory = open_memory("one")
     memory.record(turn(1))
     (tmp_path / "garbage").write_bytes(b"not a database " * 4096)
-    state = memory._engine.store.state
+    state = memory._engine.vault.store.state
     state._connection = sqlite3.connect(tmp_path / "garbage", check_same_thread=False, isolation_level=None)
     assert memory.record(turn(2)).outcome == "recorded"
     assert memory.record(turn(1)).outcome == "duplicate"

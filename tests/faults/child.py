@@ -74,7 +74,7 @@ def _step(step: Step, memory: AutoMemory, faults: Faults, vault: Path, say: Say)
         case "die":
             faults.die()
         case "die locked":
-            with memory._engine.store.committer.locked():
+            with memory._engine.vault.store.committer.locked():
                 faults.die()
         case "lock":
             _hold(vault)

@@ -1,0 +1,173 @@
+"""One agent's use of a vault: opened when first needed, its streams, its clock, its commits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+from zoneinfo import ZoneInfo
+
+from automemory._process import alive, renew_after_fork
+from automemory.content import clean
+from automemory.decision import EventView
+from automemory.errors import ConfigError
+from automemory.intake import local_time
+from automemory.locator import Locator
+from automemory.message import shown
+from automemory.planning import Limits
+from automemory.result import EventRef
+from automemory.vault.catalog import head_of, stream_key
+from automemory.vault.commit import Basis
+from automemory.vault.edits import Plan
+from automemory.vault.event import Event
+from automemory.vault.state import TurnRow
+from automemory.vault.store import Store
+
+_CHECKPOINT = 100  # commits
+_NEAR = 20  # events looked through for one that is not settled
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The settings of a memory; see `AutoMemory` for their meaning."""
+
+    root: Path
+    agent: str
+    zone: ZoneInfo | None
+    limits: Limits
+    scope: Literal["agent", "stream"]
+    single_stream: bool
+    decide_timeout_s: float
+    lock_timeout_s: float
+    sync: bool
+    placeholders: tuple[str, ...] = ()
+
+
+class AgentVault:
+    """A vault as one agent uses it.
+
+    Attributes:
+        options: The memory's settings.
+        waiting: Ids of turns to be filed as soon as the vault can be written.
+    """
+
+    def __init__(self, options: Options, clock: Callable[[], datetime]) -> None:
+        self.options = options
+        self._clock = clock
+        self._store: Store | None = None
+        self._locator: Locator | None = None
+        self._commit_count = 0
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin with nothing under way; what the parent of a fork has opened stays as it is, unused."""
+        self.waiting: set[str] = set()
+        self._opening = asyncio.Lock()
+        self._commits = ThreadPoolExecutor(1, thread_name_prefix="automemory-commit")
+        self._inherited = self._store  # to collect it would close the parent's files
+        self._store = self._locator = None
+
+    def now(self) -> datetime:
+        """The time by the clock, in the vault's zone."""
+        return local_time(self._clock(), self.options.zone)
+
+    @property
+    def store(self) -> Store:
+        """The vault, opened when first needed.
+
+        Raises:
+            Unwritable: if it cannot be opened now; the next use tries again.
+        """
+        if self._store is None:
+            o = self.options
+            if o.placeholders:
+                raise ConfigError(
+                    f"vault={str(o.root)!r}: give values for {', '.join(o.placeholders)} with `filled`"
+                )
+            self._store = Store(o.root, sync=o.sync, lock_timeout_s=o.lock_timeout_s)
+            self._locator = Locator(self._store, o.agent, o.limits, o.scope)
+            self.waiting |= {r.id for r in self.pending() if not alive(r.owner)}
+        return self._store
+
+    @property
+    def locator(self) -> Locator:
+        if self._locator is None:
+            _ = self.store
+        assert self._locator is not None
+        return self._locator
+
+    def pending(self) -> list[TurnRow]:
+        """This agent's turns that are not filed yet, oldest first."""
+        own = stream_key(self.options.agent, "")
+        return [row for row in self.store.state.pending() if row.stream.startswith(own)]
+
+    def stream(self, thread: str) -> str:
+        return stream_key(self.options.agent, self.thread(thread))
+
+    def thread(self, thread: Any) -> str:
+        """The thread that a caller names, as it is written.
+
+        Raises:
+            ConfigError: if it is no text, or empty.
+        """
+        if not isinstance(thread, str) or not thread:
+            raise ConfigError(f"thread_id={shown(thread)}: give a text that is not empty")
+        return "main" if self.options.single_stream else clean(thread)
+
+    async def open(self) -> None:
+        """Open the vault off the loop, since that may have to read all of it."""
+        async with self._opening:
+            if self._store is None:
+                await asyncio.to_thread(lambda: self.store)
+
+    async def close(self) -> None:
+        if self._store is not None:
+            await asyncio.to_thread(self._store.close)
+        self._store = self._locator = None
+
+    def forget_damaged(self) -> bool:
+        """Let go of a `state.db` that was found damaged: the next use sets it aside and reads the notes."""
+        damaged = self._store is not None and self._store.state.damaged
+        if damaged:
+            self._store = self._locator = None
+        return damaged
+
+    def latest(self, thread: str) -> tuple[Event, bool] | None:
+        """The thread's active event, or the agent's latest unsettled one; and whether it is the thread's."""
+        catalog, stream = self.store.catalog, self.stream(thread)
+        today = self.now().date()
+        since = str(today - timedelta(days=self.options.limits.window_days))
+        own = [head for head in catalog.open_events(stream)[:1] if head.date >= since]
+        others = self.options.scope == "agent" and not own
+        near = catalog.recent("agent", self.options.agent, since, str(today), _NEAR) if others else []
+        heads = own or [head for head in near if head.status == "active"]
+        event = catalog.event(heads[0].path) if heads else None
+        return (event, bool(own)) if event else None
+
+    def ref(self, path: str) -> EventRef | None:
+        """The event whose note lies at `path`, as a result names it; None if there is none."""
+        row = self.store.catalog.refresh_note(path) if path else None
+        if row is None:
+            return None
+        head = head_of(row)
+        return EventRef(head.path, head.slug, head.title, "continued")
+
+    async def commit(self, plan: Plan, basis: Basis, path: str, view: EventView | None) -> None:
+        """Apply a plan, and keep the view of the event at `path` for the stream's next turn, if given."""
+
+        def work() -> None:
+            self.store.committer.commit(plan, basis)
+            self.locator.remember(plan.stream, path, view)
+            self._commit_count += 1
+            if self._commit_count % _CHECKPOINT == 0:
+                self.store.state.checkpoint()
+
+        await self.on_commit_thread(work)
+
+    async def on_commit_thread(self, work: Callable[[], None]) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._commits, work)
