@@ -106,16 +106,20 @@ def build(parts: Parts) -> Graph:
     for name in ("accept", "locate", "decide", "close", "open", "append", "index", "commit"):
         graph.add_node(name, _Node(parts.worker, getattr(nodes, name)))
     graph.add_edge(START, "accept")
-    graph.add_conditional_edges("accept", lambda s: END if "result" in s else "locate", ["locate", END])
-    graph.add_conditional_edges("locate", _after_locate, ["decide", "append", END])
-    graph.add_conditional_edges("decide", _after_decide, ["append", "close", "open"])
+    graph.add_conditional_edges("accept", _Route(_unless_over), ["locate", END])
+    graph.add_conditional_edges("locate", _Route(_after_locate), ["decide", "append", END])
+    graph.add_conditional_edges("decide", _Route(_after_decide), ["append", "close", "open"])
     graph.add_edge("close", "open")
     graph.add_edge("open", "append")
     graph.add_edge("append", "index")
     graph.add_edge("index", "commit")
-    graph.add_conditional_edges("commit", lambda s: END if "result" in s else "locate", ["locate", END])
+    graph.add_conditional_edges("commit", _Route(_unless_over), ["locate", END])
     compiled: Graph = graph.compile(checkpointer=False, name="automemory-turn")
     return compiled
+
+
+def _unless_over(state: TurnState) -> str:
+    return END if "result" in state else "locate"
 
 
 def _after_locate(state: TurnState) -> str:
@@ -124,6 +128,20 @@ def _after_locate(state: TurnState) -> str:
 
 def _after_decide(state: TurnState) -> Literal["append", "close", "open"]:
     return "append" if state["way"] in _GOES_ON else "close" if state["way"] in _ENDS else "open"
+
+
+class _Route(Runnable[TurnState, str]):
+    """Where a node leads to, told in place: LangGraph would hand a plain function to a thread."""
+
+    def __init__(self, function: Callable[[TurnState], str]) -> None:
+        self._function = function
+        self.name = function.__name__
+
+    def invoke(self, input: TurnState, config: RunnableConfig | None = None, **_: Any) -> str:
+        return self._function(input)
+
+    async def ainvoke(self, input: TurnState, config: RunnableConfig | None = None, **_: Any) -> str:
+        return self._function(input)
 
 
 class _Node(Runnable[TurnState, TurnState]):
