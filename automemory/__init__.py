@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from automemory.memory import AutoMemory
     from automemory.middleware import AutoMemoryMiddleware
     from automemory.result import TurnResult
+    from automemory.synchronizer.result import SynchronizerResult
+    from automemory.synchronizer.synchronizer import Synchronizer
+    from automemory.synchronizer.toolkit import VaultToolkit
     from automemory.turn import Message, Turn
     from automemory.vault.reader import Reader
 
@@ -30,8 +33,11 @@ __all__ = [
     "Message",
     "NotifyCandidate",
     "Reader",
+    "Synchronizer",
+    "SynchronizerResult",
     "Turn",
     "TurnResult",
+    "VaultToolkit",
     "Verdict",
     "__version__",
 ]
@@ -46,8 +52,11 @@ _HOMES = {
     "Message": "turn",
     "NotifyCandidate": "decision",
     "Reader": "vault.reader",
+    "Synchronizer": "synchronizer.synchronizer",
+    "SynchronizerResult": "synchronizer.result",
     "Turn": "turn",
     "TurnResult": "result",
+    "VaultToolkit": "synchronizer.toolkit",
     "Verdict": "decision",
 }
 

@@ -11,24 +11,39 @@ if TYPE_CHECKING:
     from automemory.replay import ReplayReport, SourceReport
     from automemory.vault.event import Event, EventHead
 
+SHOWN = 20
+"""Skipped files that are told one by one."""
 
-def print_report(report: ReplayReport) -> None:
+
+def print_report(report: ReplayReport, *, survey: bool = False) -> None:
     """What a replay read, what it recorded, and what it left out and why."""
     header = ("file", "format", "conversations", "turns", "recorded", "known", "left out", "unreadable")
-    terminal.print_table([_report_row(source) for source in report.sources], header)
-    for source in report.sources:
-        if source.skipped:
-            terminal.print_text(f"{source.path}: skipped, {source.skipped}")
-        if source.undated and source.outcomes["recorded"]:
-            terminal.print_text(
-                f"{source.path}: undated conversations filed on {report.date}: {source.undated}"
-            )
-        for bad in source.bad_records:
-            terminal.print_text(f"{source.path}: {bad.position}: {bad.reason}")
-        if source.bad > len(source.bad_records):
-            terminal.print_text(f"{source.path}: … and {source.bad - len(source.bad_records)} more")
+    read = [source for source in report.sources if not source.skipped]
+    skipped = [source for source in report.sources if source.skipped]
+    terminal.print_table([_report_row(source) for source in read], header)
+    for source in skipped[:SHOWN]:
+        terminal.print_text(f"{source.path}: skipped, {source.skipped}")
+    if len(skipped) > SHOWN:
+        terminal.print_text(f"… and {len(skipped) - SHOWN} more files skipped")
+    for source in read:
+        _print_notes(source, report, survey)
+    if survey:
+        terminal.print_text(f"turns read: {report.turns}; nothing was recorded")
+        return
     recorded = report.outcomes["recorded"] + report.outcomes["extended"]
     terminal.print_text(f"turns recorded: {recorded}, events opened: {report.opened}")
+
+
+def _print_notes(source: SourceReport, report: ReplayReport, survey: bool) -> None:
+    """What there is to say of a file besides its numbers."""
+    if source.undated and (survey or source.outcomes["recorded"]):
+        terminal.print_text(f"{source.path}: undated conversations filed on {report.date}: {source.undated}")
+    for reason, count in source.left_out.most_common():
+        terminal.print_text(f"{source.path}: left out, {reason}: {count}")
+    for bad in source.bad_records:
+        terminal.print_text(f"{source.path}: {bad.position}: {bad.reason}")
+    if source.bad > len(source.bad_records):
+        terminal.print_text(f"{source.path}: … and {source.bad - len(source.bad_records)} more")
 
 
 def _report_row(source: SourceReport) -> tuple[object, ...]:

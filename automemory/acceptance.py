@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from automemory._process import owner, renew_after_fork
 from automemory.agent_vault import AgentVault
+from automemory.decision import NotifyCandidate
 from automemory.errors import Conflict, VaultError
 from automemory.intake import Accepted, Intake, Submission, local_time
 from automemory.result import TurnResult
@@ -35,7 +37,7 @@ class Acceptance:
     """
 
     def __init__(self, vault: AgentVault, intake: Intake) -> None:
-        self._vault = vault
+        self.vault = vault
         self.intake = intake
         self.paused = 0
         self.last_error = ""
@@ -50,11 +52,11 @@ class Acceptance:
     async def accept(self, handed: Submission) -> TurnRow | TurnResult:
         """Store a turn durably; a row that is to be filed, or the result if there is nothing to file."""
         try:
-            await self._vault.open()
+            await self.vault.open()
             await self.store_unstored()
             return await asyncio.to_thread(self._accept, handed)
         except VaultError as error:
-            if self._vault.forget_damaged():
+            if self.vault.forget_damaged():
                 return await self.accept(handed)
             if self.paused or len(self.unstored) >= UNSTORED:
                 raise
@@ -66,24 +68,35 @@ class Acceptance:
             self.last_error = str(error)
             return TurnResult("deferred", id, error=str(error))
 
+    async def offer(self, thread: str, notify: Sequence[NotifyCandidate]) -> None:
+        """Put resources on offer for a thread's next turns.
+
+        Raises:
+            Unwritable: if they cannot be stored; nothing of them is.
+        """
+        await self.vault.open()
+        state, stream = self.vault.store.state, self.vault.stream(thread)
+        at = self.vault.now().timestamp()
+        await asyncio.to_thread(lambda: state.put_offers(stream, self._offers(notify), at))
+
     async def store_unstored(self) -> None:
         """Store the turns that wait in memory, oldest first."""
         async with self._storing:
             while self.unstored:
                 found = await asyncio.to_thread(self._accept, self.unstored[0])
                 self.unstored.popleft()
-                self._vault.waiting |= {found.id} if isinstance(found, TurnRow) else set()
+                self.vault.waiting |= {found.id} if isinstance(found, TurnRow) else set()
 
     def _id_of(self, handed: Submission) -> str:
         """The turn's id as far as it is known without the vault."""
         first = self.intake.first(handed.turn)
-        return handed.id or (turn_id(self._vault.stream(handed.thread), first) if first.id else "")
+        return handed.id or (turn_id(self.vault.stream(handed.thread), first) if first.id else "")
 
     def _timed(self, turn: Turn) -> Turn:
         if turn.at is not None:
             return turn
         first, *rest = turn.messages
-        return replace(turn, messages=(replace(first, at=self._vault.now()), *rest))
+        return replace(turn, messages=(replace(first, at=self.vault.now()), *rest))
 
     def _accept(self, handed: Submission) -> TurnRow | TurnResult:
         with suppress(Conflict):  # another process has the same turn in hand
@@ -92,7 +105,7 @@ class Acceptance:
 
     def _accept_now(self, handed: Submission) -> TurnRow | TurnResult:
         turn, id = handed.turn, handed.id
-        state, stream = self._vault.store.state, self._vault.stream(handed.thread)
+        state, stream = self.vault.store.state, self.vault.stream(handed.thread)
         first = self.intake.first(turn)
         first_print = fingerprint(first)
         if id is None:
@@ -104,17 +117,17 @@ class Acceptance:
         if row is not None and (known := self._known(row, taken)):
             return known
         if self.paused or not taken.messages:
-            self._vault.store.exclude(id, stream, first_print)
+            self.vault.store.exclude(id, stream, first_print)
             return TurnResult("excluded", id)
-        at = local_time(taken.at, self._vault.options.zone) if taken.at else self._vault.now()
+        at = local_time(taken.at, self.vault.options.zone) if taken.at else self.vault.now()
         if row is not None and row.payload is not None:
             at = Accepted.load(row.payload).at
-        notify = tuple(map(self.intake.offer, handed.notify))
-        payload = Accepted(taken, self._vault.thread(handed.thread), at, handed.event, notify).dump()
+        payload = Accepted(taken, self.vault.thread(handed.thread), at, handed.event).dump()
         draft = "accepted" if taken.complete else "draft"
         size = len(taken.messages)
         new = row or TurnRow(0, id, stream, first_print, draft, size, 0, 0, "", owner(), payload)
-        stored = state.put_turn(replace(new, state=draft, messages=size, owner=owner(), payload=payload))
+        given = replace(new, state=draft, messages=size, owner=owner(), payload=payload)
+        stored = state.put_turn(given, self._offers(handed.notify), at.timestamp())
         return stored if taken.complete else TurnResult("accepted", id)
 
     def _known(self, row: TurnRow, taken: Turn) -> TurnRow | TurnResult | None:
@@ -128,5 +141,8 @@ class Acceptance:
             return self.duplicate(row)
         return TurnResult("accepted", row.id) if row.state == "draft" else row
 
+    def _offers(self, notify: Sequence[NotifyCandidate]) -> list[NotifyCandidate]:
+        return [self.intake.offer(candidate) for candidate in notify]
+
     def duplicate(self, row: TurnRow) -> TurnResult:
-        return TurnResult("duplicate", row.id, event=self._vault.ref(row.path))
+        return TurnResult("duplicate", row.id, event=self.vault.ref(row.path))

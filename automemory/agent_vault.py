@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from automemory._process import alive, renew_after_fork
 from automemory.content import clean
@@ -20,6 +20,7 @@ from automemory.locator import Locator
 from automemory.message import shown
 from automemory.planning import Limits
 from automemory.result import EventRef
+from automemory.schema import NoteSchema
 from automemory.vault.catalog import head_of, stream_key
 from automemory.vault.commit import Basis
 from automemory.vault.edits import Plan
@@ -36,15 +37,16 @@ class Options:
     """The settings of a memory; see `AutoMemory` for their meaning."""
 
     root: Path
-    agent: str
-    zone: ZoneInfo | None
-    limits: Limits
-    scope: Literal["agent", "stream"]
-    single_stream: bool
-    decide_timeout_s: float
-    lock_timeout_s: float
-    sync: bool
+    agent: str = ""
+    zone: ZoneInfo | None = None
+    limits: Limits = field(default_factory=Limits)
+    scope: Literal["agent", "stream"] = "agent"
+    single_stream: bool = False
+    decide_timeout_s: float = 20.0
+    lock_timeout_s: float = 10.0
+    sync: bool = True
     placeholders: tuple[str, ...] = ()
+    schema: NoteSchema = field(default_factory=NoteSchema)
 
 
 class AgentVault:
@@ -90,7 +92,7 @@ class AgentVault:
                     f"vault={str(o.root)!r}: give values for {', '.join(o.placeholders)} with `filled`"
                 )
             self._store = Store(o.root, sync=o.sync, lock_timeout_s=o.lock_timeout_s)
-            self._locator = Locator(self._store, o.agent, o.limits, o.scope)
+            self._locator = Locator(self._store, o.agent, o.limits, o.scope, o.schema)
             self.waiting |= {r.id for r in self.pending() if not alive(r.owner)}
         return self._store
 
@@ -171,3 +173,17 @@ class AgentVault:
 
     async def on_commit_thread(self, work: Callable[[], None]) -> None:
         await asyncio.get_running_loop().run_in_executor(self._commits, work)
+
+
+def zone_of(name: str | None) -> ZoneInfo | None:
+    """The zone of an IANA name; None, the host's, if none is given.
+
+    Raises:
+        ConfigError: if there is no such zone.
+    """
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ConfigError(
+            f"timezone={name!r} is not known: give an IANA name such as 'Asia/Shanghai'"
+        ) from error

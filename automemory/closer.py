@@ -57,7 +57,7 @@ class Closer:
                     place.head, at, closed_by if i == 0 else "recovery", summary, pending
                 )
             with suppress(Conflict):
-                known = {place.head.path: place.signature for place in places}
+                known = {path: seen for place in places for path, seen in place.known.items()}
                 head = places[0].head
                 await self._vault.commit(Plan(merged(edits), stream), Basis(version, known), head.path, None)
                 return EventRef(head.path, head.slug, head.title, "closed")
@@ -79,7 +79,7 @@ class Closer:
         if summary is None:
             return False
         plan = Plan(merged(planning.summary_edits(place.head, summary)), stream)
-        basis = Basis(version, {head.path: place.signature})
+        basis = Basis(version, place.known)
         with suppress(Conflict):  # whoever changed it meanwhile may be summing it up
             await self._vault.on_commit_thread(lambda: self._vault.store.committer.commit(plan, basis))
         return True

@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from automemory._process import alive, owner, renew_after_fork
@@ -16,9 +16,11 @@ from automemory._worker import Worker
 from automemory.acceptance import Acceptance
 from automemory.agent_vault import AgentVault, Options
 from automemory.closer import Closer
+from automemory.decision import NotifyCandidate
 from automemory.errors import Busy, Unwritable, VaultError
 from automemory.intake import Accepted, Intake
 from automemory.judge import Judge
+from automemory.keeper import Keeper
 from automemory.planning import Located
 from automemory.result import TurnResult
 from automemory.segmenter import Parts, build
@@ -58,7 +60,16 @@ class Engine:
         self._done: OrderedDict[str, TurnResult] = OrderedDict()
         self.renew()
         self.graph = build(
-            Parts(worker, self.vault, self.acceptance, judge, self.closer, self.locate, self.finished)
+            Parts(
+                worker,
+                self.vault,
+                self.acceptance,
+                judge,
+                self.closer,
+                Keeper(self.vault, judge),
+                self.locate,
+                self.finished,
+            )
         )
         renew_after_fork(self)
 
@@ -118,13 +129,18 @@ class Engine:
         current = state.turn(row.id)
         if current is None or current.payload is None:
             return current, None
+        offers = self._offers(current, accepted)
         place = self.vault.locator.place(current.path) if current.filed else None
         if place is not None:
-            links = self.vault.locator.links(accepted, ())
-            return current, Located(
-                place.head.date, state.version(row.stream), place, links=links, extends=True
-            )
-        return current, self.vault.locator.locate(row.stream, accepted)
+            links, version = self.vault.locator.links(accepted, ()), state.version(row.stream)
+            return current, Located(place.head.date, version, place, links=links, extends=True, offers=offers)
+        return current, replace(self.vault.locator.locate(row.stream, accepted), offers=offers)
+
+    def _offers(self, row: TurnRow, accepted: Accepted) -> tuple[NotifyCandidate, ...]:
+        limits = self.vault.options.limits
+        since = accepted.at - timedelta(days=limits.window_days)
+        state = self.vault.store.state
+        return tuple(state.offers(row.stream, row.seq, limits.offer_turns, since.timestamp()))
 
     def finished(self, row: TurnRow, current: TurnRow | None) -> TurnResult:
         """The result of a turn that was filed by another run meanwhile."""

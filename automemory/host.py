@@ -7,7 +7,7 @@ import logging
 from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from langchain_core.messages import BaseMessage
 from langgraph.errors import GraphBubbleUp
@@ -112,6 +112,17 @@ class Guard:
                 return await memory.areference(thread_id=run.thread, max_chars=limit)
 
         return self._start(read())
+
+    def context(
+        self, run: Run, messages: Sequence[BaseMessage], strategy: Literal["tools", "patch"]
+    ) -> Future[str]:
+        """Start to write the note that is to stand for these messages."""
+
+        async def condense() -> str:
+            with self.memory.filled(run.values) as memory:
+                return await memory.acontext(messages, thread_id=run.thread, strategy=strategy)
+
+        return self._start(condense())
 
     def wait(self, work: Future[T], wait_s: float) -> T | None:
         """The result; None if the work failed, or takes longer and goes on."""

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from automemory.content import clean
 from automemory.decision import NotifyCandidate
 from automemory.errors import ConfigError
+from automemory.injected import without_marked
 from automemory.message import shown
 from automemory.redact import Redactor
 from automemory.turn import Message, Turn
@@ -32,7 +33,7 @@ class Submission:
         turn: The turn.
         thread: The thread it belongs to.
         event: What the caller says of its event: `new`, a slug, or None.
-        notify: Resources offered with it.
+        notify: Resources offered with it, checked (`offers.check_offers`).
         id: The turn's id, if it is known to be one that is recorded already.
     """
 
@@ -43,7 +44,7 @@ class Submission:
     id: str | None = None
 
     @classmethod
-    def of(cls, turn: Any, thread: str, event: Any, notify: Any, id: Any) -> Submission:
+    def of(cls, turn: Any, thread: str, event: Any, notify: Sequence[NotifyCandidate], id: Any) -> Submission:
         """A turn as a caller gives it, checked: what is stored has to come back, or it blocks its stream.
 
         Raises:
@@ -51,8 +52,6 @@ class Submission:
         """
         if event is not None and not isinstance(event, str):
             raise ConfigError(f"event={shown(event)}: give 'new' or the slug of an event")
-        if not isinstance(notify, Sequence) or not all(isinstance(n, NotifyCandidate) for n in notify):
-            raise ConfigError(f"notify={shown(notify)}: give a list of NotifyCandidate")
         if id is not None and not (isinstance(id, str) and _ID.fullmatch(id)):
             raise ConfigError(f"turn_id={shown(id)}: give the `turn_id` of an earlier result")
         given = isinstance(turn, Turn)
@@ -69,14 +68,12 @@ class Accepted:
         thread: The thread it belongs to.
         at: Its time, in the vault's zone, to the second.
         event: What the caller said of its event: `new`, a slug, or None.
-        notify: Resources offered with it.
     """
 
     turn: Turn
     thread: str
     at: datetime
     event: str | None = None
-    notify: tuple[NotifyCandidate, ...] = ()
 
     def dump(self) -> str:
         return _adapter().dump_json(self).decode()
@@ -98,10 +95,10 @@ class Intake:
     """
 
     redact: Redactor
-    exclude: Callable[[Message], bool]
-    exclude_tools: frozenset[str]
-    max_message_chars: int
-    max_tool_chars: int
+    exclude: Callable[[Message], bool] = lambda message: False
+    exclude_tools: frozenset[str] = frozenset()
+    max_message_chars: int = 20_000
+    max_tool_chars: int = 4_000
 
     def take(self, turn: Turn) -> Turn:
         """The turn as it may be recorded; without messages if all of it is excluded."""
@@ -113,7 +110,8 @@ class Intake:
             )
             calls = tuple(c for c in message.tool_calls if c.name not in self.exclude_tools)
             emptied = message.tool_calls and not calls and not message.text
-            if not (result_of_hidden or emptied or self.exclude(message)):
+            injected = message.text and not message.tool_calls and not without_marked(message.text)
+            if not (result_of_hidden or emptied or injected or self.exclude(message)):
                 kept.append(self._message(replace(message, tool_calls=calls)))
         return replace(turn, messages=tuple(kept))
 
@@ -136,7 +134,7 @@ class Intake:
         return _cut(text, head[: max(0, len(head) - _MARGIN)], tail[_MARGIN:], limit)
 
     def _message(self, message: Message) -> Message:
-        tool = message.role == "tool"
+        limit = self.max_tool_chars if message.role == "tool" else self.max_message_chars
         calls = tuple(
             replace(c, name=self.text(c.name, 200), arguments=self.text(c.arguments, self.max_tool_chars))
             for c in message.tool_calls
@@ -144,7 +142,7 @@ class Intake:
         return replace(
             message,
             role=self.text(message.role, 200),
-            text=self.text(message.text, self.max_tool_chars if tool else self.max_message_chars),
+            text=self.text(without_marked(message.text), limit),
             name=self.text(message.name, 200) if message.name else message.name,
             tool_calls=calls,
         )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar, get_args
 
 from automemory import planning
 from automemory.content import clean
+from automemory.deciders import extract
 from automemory.decision import (
     BoundaryDecision,
     By,
@@ -25,10 +26,13 @@ from automemory.decision import (
 )
 from automemory.errors import DecisionError
 from automemory.intake import Accepted
+from automemory.offers import SHOWN
 from automemory.planning import Located
 from automemory.redact import Redactor
+from automemory.schema import NoteSchema, ViewContext, ViewPatch, ViewWriter
 from automemory.turn import steps
 from automemory.vault.layout import slugify
+from automemory.views import Patch, extracted
 
 T = TypeVar("T")
 
@@ -96,6 +100,26 @@ class Judge:
         self._summary_failed = False
         return summary
 
+    async def keep(
+        self, schema: NoteSchema, event: EventView, turn: Exchange, current: Mapping[str, str]
+    ) -> Patch:
+        """What a turn adds to its event's sections: by the model, within a time of its own, else extracted.
+
+        Nothing if the model fails.
+        """
+        patch: ViewPatch | None = None
+        if isinstance(self.summarizer, ViewWriter):
+            context = ViewContext(event, turn, schema.sections, current)
+            try:
+                patch = self._sound_patch(
+                    await self._given(self.timeout_s, self.summarizer.write_views, context)
+                )
+            except Exception as failure:  # as for a summary: the turn is recorded all the same
+                self._failed(failure, "views")
+                self.counters["views_failed"] += 1
+                return {}
+        return patch.new if patch else extracted(schema, event, turn, current, extract.summary)
+
     async def _ask(self, context: DecisionContext) -> Verdict:
         began = time.perf_counter()
         error = ""
@@ -150,6 +174,19 @@ class Judge:
         self._count(given)
         return replace(given, description=self._text(given.description), title=self._text(given.title))
 
+    def _sound_patch(self, given: object) -> ViewPatch | None:
+        """A writer's answer, fit to be written; raises as `_sound_verdict` does."""
+        if given is None:
+            return None
+        if not isinstance(given, ViewPatch):
+            raise DecisionError(f"write_views answered with {type(given).__name__}: give a ViewPatch or None")
+        self._count(given)
+        new = {
+            name: self._text(text) if isinstance(text, str) else tuple(map(self._text, text))
+            for name, text in given.new.items()
+        }
+        return replace(given, new=new)
+
     def _text(self, text: str) -> str:
         return self.redact(clean(text))
 
@@ -169,6 +206,6 @@ class Judge:
             turn=Exchange.of(steps(accepted.turn.messages), accepted.at),
             active=located.active.view if located.active else None,
             recent=tuple(planning.recent_event(head) for head in located.recent),
-            notify=accepted.notify,
+            notify=located.offers[:SHOWN],
             granularity=self.granularity,
         )

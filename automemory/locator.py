@@ -13,7 +13,8 @@ from unicodedata import normalize
 from automemory.decision import EventView, Exchange
 from automemory.errors import PathEscape, VaultError
 from automemory.intake import Accepted
-from automemory.planning import Limits, Located, Place, Target
+from automemory.planning import Limits, Located, Place, Target, empty_view
+from automemory.schema import NoteSchema
 from automemory.turn import Step, steps
 from automemory.vault import frontmatter, note
 from automemory.vault.catalog import head_of, signature_of
@@ -23,6 +24,7 @@ from automemory.vault.event import EventHead, exchange, view
 from automemory.vault.layout import event_path, fold, folder_name, parse_link
 from automemory.vault.quoting import live_links
 from automemory.vault.store import Store
+from automemory.views import view_path
 
 RECENT = 10
 _STREAMS = 1000
@@ -37,10 +39,19 @@ class Locator:
         agent: The agent's id, or empty.
         limits: How far back to look.
         scope: Whose events a turn may go back to: the agent's, or its own stream's only.
+        schema: What new events are made of.
     """
 
-    def __init__(self, store: Store, agent: str, limits: Limits, scope: Literal["agent", "stream"]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        agent: str,
+        limits: Limits,
+        scope: Literal["agent", "stream"],
+        schema: NoteSchema,
+    ) -> None:
         self._store = store
+        self._schema = schema
         self._agent = agent
         self._limits = limits
         self._scope = scope
@@ -75,22 +86,49 @@ class Locator:
 
     def place(self, path: str, after: Sequence[Edit] = ()) -> Place | None:
         """Where a block is appended to a note once its fields are set as in `after`; None if it is gone."""
-        signature = self._store.disk.signature(path)
-        row = self._store.catalog.refresh_note(path) if signature else None
-        if signature is None or row is None:
+        disk = self._store.disk
+        signature = own = disk.signature(path)
+        row = self._store.catalog.refresh_note(path) if own else None
+        if row is None:
+            return None
+        head = head_of(row)
+        if head.turns:
+            signature = disk.signature(head.turns)
+        if signature is None:
             return None
         try:
-            tail = self._store.disk.tail(path)
+            tail = disk.tail(head.record)
         except PathEscape:  # a link that leads out of the vault stands there now
             return None
-        lead = note.gap(tail) if note.ends_whole(tail) else note.lead(self._store.disk.read(path) or b"")
-        size = signature.size + sum(self._growth(edit) for edit in after)
-        return Place(head_of(row), None, signature, size, lead, note.newline_of(tail))
+        lead = note.gap(tail) if note.ends_whole(tail) else note.lead(disk.read(head.record) or b"")
+        size = signature.size + sum(self._growth(edit) for edit in after if edit.path == head.record)
+        apart = own if head.turns else None
+        return Place(head, None, signature, size, lead, note.newline_of(tail), apart)
 
     def exchanges(self, path: str) -> list[Exchange]:
         """An event's own turns, oldest first."""
         event = self._store.catalog.event(path)
         return [exchange(turn) for turn in event.turns] if event else []
+
+    def kept(
+        self, head: EventHead, place: Place | None
+    ) -> tuple[EventView, dict[str, str], dict[str, Signature | None]]:
+        """An event before a turn; what the schema's files of it say, by name; their signatures, by path.
+
+        Args:
+            head: The event.
+            place: Where the turn is appended; None if the turn opens it.
+        """
+        disk = self._store.disk
+        paths = {file: view_path(head, file) for file in self._schema.files}
+        usable = {
+            file: path for file, path in paths.items() if self._is_file(path) or not self._is_there(path)
+        }
+        signatures = {path: disk.signature(path) for path in usable.values()}
+        texts = {file: (disk.read(path) or b"").decode("utf-8", "replace") for file, path in usable.items()}
+        if place and place.view is None:
+            place = self.viewed(head)
+        return place.view if place and place.view else empty_view(head), texts, signatures
 
     def open_places(self, stream: str) -> tuple[int, list[Place]]:
         """The stream's commit counter and all its open events, the active one first."""
@@ -105,7 +143,7 @@ class Locator:
 
     def beside(self, goal: Target, day: str) -> tuple[Target, Callable[[str], bool], str]:
         """What a new event has to know of others: names in use, and what it continues or stands beside."""
-        names = {fold(name) for name in self._store.disk.entries(f"daily/{day}")}
+        names = {fold(name) for name in self._store.disk.entries(f"daily/{day}")} | self._schema.stems
         folder = folder_name(goal.slug, self._agent)
         body = ""
         if goal.source is not None:
@@ -119,8 +157,7 @@ class Locator:
 
     def links(self, accepted: Accepted, shown: Sequence[EventHead]) -> frozenset[str]:
         """The link targets, as they are written, that may be live in what this turn adds."""
-        offered = [head.path for head in shown] + [candidate.path for candidate in accepted.notify]
-        known = {form for path in offered for form in (path, path.removesuffix(".md"))}
+        known = {form for head in shown for form in (head.path, head.path.removesuffix(".md"))}
         return self.existing(steps(accepted.turn.messages)) | known
 
     def existing(self, said: Sequence[Step]) -> frozenset[str]:
@@ -144,12 +181,11 @@ class Locator:
         if place is None:
             return None
         path, signature, seen = self._views.get(stream, ("", None, None))
-        if path != head.path or signature != place.signature or seen is None:
+        row = self._store.state.note(head.path)
+        if path != head.path or row is None or signature != signature_of(row) or seen is None:
             event = self._store.catalog.event(head.path)
             seen = view(event) if event else None
-        return replace(
-            place, view=seen or EventView(head.slug, head.title, head.description, Exchange("", ""), (), 0, 0)
-        )
+        return replace(place, view=seen or empty_view(head))
 
     def _recent(self, stream: str, day: str, since: str, all_of_them: bool) -> list[EventHead]:
         key = stream if self._scope == "stream" else self._agent
@@ -183,7 +219,16 @@ class Locator:
     def _exists(self, target: str) -> bool:
         path = parse_link(target) or target
         forms = (path,) if path.endswith(".md") else (path, f"{path}.md")
+        return any(map(self._is_file, forms))
+
+    def _is_there(self, path: str) -> bool:
+        """Whether something lies at a path, a link that leads out of the vault included."""
+        folder, _, name = path.rpartition("/")
+        return name in self._store.disk.entries(folder)
+
+    def _is_file(self, path: str) -> bool:
+        """Whether there is such a file in the vault; whatever people write into a link, it is no error."""
         try:
-            return any(self._store.disk.signature(form) is not None for form in forms)
-        except PathEscape:
+            return self._store.disk.resolve(path).is_file()
+        except (OSError, PathEscape):
             return False

@@ -11,21 +11,24 @@ from copy import copy
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from automemory._worker import worker
-from automemory.agent_vault import Options
+from automemory.agent_vault import Options, zone_of
+from automemory.condenser import Condenser
 from automemory.deciders import choose
 from automemory.decision import Decider, Granularity, NotifyCandidate
 from automemory.engine import Engine
 from automemory.errors import ConfigError
+from automemory.injected import CONTEXT_CHARS
 from automemory.intake import Intake, Submission
 from automemory.judge import Judge
+from automemory.offers import check_offers
 from automemory.planning import Limits
 from automemory.recorder import Recorder
 from automemory.redact import make_redactor
 from automemory.reference import LIMIT
 from automemory.result import EventRef, Status, TurnResult
+from automemory.schema import load_schema
 from automemory.segmenter import Graph
 from automemory.turn import Message, read_messages, split_turns
 from automemory.vault.layout import check_agent_id
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
 
     from automemory.deciders.encoder import Encoder
+    from automemory.synchronizer.result import SynchronizerResult
+    from automemory.synchronizer.settings import Strategy
 
 Durability = Literal["fsync", "os"]
 OnFailure = Literal["continue", "error"] | Callable[[Exception], object]
@@ -54,6 +59,9 @@ class AutoMemory:
         agent_id: Names this agent among several on one vault, and prefixes its folders.
         timezone: IANA name of the vault's zone; the host's zone if None.
         granularity: `coarse`, `default` or `fine`: how small a step away makes a new event.
+        note_schema: What an event is made of: `"append"` (one note, to which its turns are appended),
+            `"notes"` (turns in a file of their own, an overview and views that a model keeps up to date), or
+            the path of a YAML file of one's own. An event that is open goes on in the form it has.
         inherit_window_days: How many days back an event can be gone on with.
         redact: Masks what the built-in detectors do not know; gets a text and returns it masked.
         exclude: What is never recorded: names of tools, or a test for messages.
@@ -66,6 +74,8 @@ class AutoMemory:
         recent_scope: Whose events a turn may go back to: the agent's, or only those of its own stream.
         decide_timeout_s: Time budget of a decision, and of a final summary, in seconds.
         lock_timeout_s: Longest wait for the vault's lock, in seconds.
+        offer_turns: For how many of a thread's turns, after the one it came with, a resource stays on offer,
+            unless one links it; in any case no longer than `inherit_window_days`.
         max_turns_per_event, max_event_chars: Safety caps; past them an event is continued in a new one.
         max_tool_chars, max_message_chars: Longer tool output and messages lose their middle.
         clock: Gives the time of a turn that carries none.
@@ -84,6 +94,7 @@ class AutoMemory:
         agent_id: str | None = None,
         timezone: str | None = None,
         granularity: Granularity = "default",
+        note_schema: str | os.PathLike[str] = "append",
         inherit_window_days: int = 7,
         redact: Callable[[str], str] | None = None,
         exclude: Callable[[Message], bool] | Iterable[str] | None = None,
@@ -95,6 +106,7 @@ class AutoMemory:
         recent_scope: Literal["agent", "stream"] = "agent",
         decide_timeout_s: float = 20.0,
         lock_timeout_s: float = 10.0,
+        offer_turns: int = 10,
         max_turns_per_event: int = 200,
         max_event_chars: int = 400_000,
         max_tool_chars: int = 4_000,
@@ -106,6 +118,7 @@ class AutoMemory:
         _one_of("recent_scope", recent_scope, ("agent", "stream"))
         _above_zero(
             inherit_window_days=inherit_window_days,
+            offer_turns=offer_turns,
             max_turns_per_event=max_turns_per_event,
             max_event_chars=max_event_chars,
             max_tool_chars=max_tool_chars,
@@ -127,14 +140,15 @@ class AutoMemory:
         options = Options(
             root=Path(vault).expanduser(),
             agent=check_agent_id(agent_id) if agent_id else "",
-            zone=_zone(timezone),
-            limits=Limits(max_turns_per_event, max_event_chars, inherit_window_days),
+            zone=zone_of(timezone),
+            limits=Limits(max_turns_per_event, max_event_chars, inherit_window_days, offer_turns),
             scope=recent_scope,
             single_stream=single_stream,
             decide_timeout_s=decide_timeout_s,
             lock_timeout_s=lock_timeout_s,
             sync=durability == "fsync",
             placeholders=template.names,
+            schema=load_schema(note_schema),
         )
         intake = Intake(
             redact=redactor,
@@ -146,6 +160,8 @@ class AutoMemory:
         judge = Judge(*chosen, redactor, decide_timeout_s, granularity, Counter())
         self._engine = Engine(options, intake, judge, clock, worker)
         self._recorder = Recorder(self._engine, background=background)
+        prompts = Path(prompts_dir) if prompts_dir is not None else None
+        self._condenser = Condenser(self._engine, self._recorder, model, redactor, prompts, clock)
         self.background = background
         self.decide_timeout_s = decide_timeout_s
         self._template = template
@@ -155,6 +171,14 @@ class AutoMemory:
     def graph(self) -> Graph:
         """The compiled turn graph: takes `messages` and `thread_id`, gives `result`."""
         return self._engine.graph
+
+    @property
+    def model_tokens(self) -> int | None:
+        """How many tokens the memory's model takes, if there is one and it says so."""
+        from automemory.deciders.chat import Chat
+
+        model = self._condenser.model
+        return Chat(model).max_input_tokens if model is not None else None
 
     # Turns
 
@@ -175,14 +199,16 @@ class AutoMemory:
             thread_id: The conversation it belongs to.
             event: `"new"` to open a new event, or the slug of the event it belongs to, if the caller knows
                 better than the decider.
-            notify: Resources offered to the agent with this turn.
+            notify: Resources offered to the agent with this turn. They are shown to the decider as hints, and
+                stay on offer for the thread's next turns (`offer_turns`) until one links them.
             turn_id: The turn's id if it is known to be one that is recorded, whatever ids its messages have.
 
         Returns:
             What happened to it. If the vault cannot be written now, `outcome` is `deferred`.
 
         Raises:
-            ConfigError: if there is no message in it, or if called from inside this stream's own decision.
+            ConfigError: if there is no message in it, if a path in `notify` cannot be that of a file in the
+                vault, or if called from inside this stream's own decision.
         """
         handed = self._handed(turn, thread_id, event, notify, turn_id)
         return await worker.arun(self._recorder.record(handed))
@@ -214,6 +240,27 @@ class AutoMemory:
     def record_messages(self, history: Any, *, thread_id: str = "main") -> list[TurnResult]:
         """Record the turns of a history that are not recorded yet; see `arecord_messages`."""
         return worker.run(self._history(history, thread_id))
+
+    async def anotify(self, candidates: Sequence[NotifyCandidate], *, thread_id: str = "main") -> None:
+        """Offer resources that arrive between turns, or while the agent runs.
+
+        They are shown to the decider with the thread's next turns, as those given with a turn are: for
+        `offer_turns` turns, until one links them. The agent's own hook (middleware, callbacks, node) needs to
+        know nothing of it, and any process may call this.
+
+        Args:
+            candidates: The resources; one that is on offer already is offered anew.
+            thread_id: The conversation they are for.
+
+        Raises:
+            ConfigError: if a path cannot be that of a file in the vault; nothing is offered then.
+            VaultError: if they cannot be stored.
+        """
+        await worker.arun(self._recorder.notify(check_offers(candidates), thread_id))
+
+    def notify(self, candidates: Sequence[NotifyCandidate], *, thread_id: str = "main") -> None:
+        """Offer resources that arrive between turns, or while the agent runs; see `anotify`."""
+        worker.run(self._recorder.notify(check_offers(candidates), thread_id))
 
     async def arecorded_as(self, history: Any, *, thread_id: str = "main") -> str | None:
         """The id under which the last turn of a history is recorded, known by the words of its turns.
@@ -258,6 +305,85 @@ class AutoMemory:
     def reference(self, *, thread_id: str = "main", max_chars: int = LIMIT) -> str:
         """What the note of the thread's active event says; see `areference`."""
         return worker.run(self._recorder.reference(thread_id, max_chars))
+
+    # The workspace
+
+    async def asynchronize(
+        self,
+        messages: Any,
+        *,
+        workspace: str | None = None,
+        thread_id: str = "main",
+        strategy: Strategy = "tools",
+        include_turns: bool = False,
+    ) -> SynchronizerResult:
+        """Bring the summary note of the thread's workspace up to date from a conversation, by the model.
+
+        Args:
+            messages: LangChain messages or role/content dicts, oldest first.
+            workspace: The task's title, or a path `daily/<date>/<slug>/`, if it is not the active event.
+            thread_id: The thread, whose active event is the workspace.
+            strategy: See `Synchronizer`.
+            include_turns: Whether the note handed back has its recorded turns.
+
+        Returns:
+            What was done, and the note; failures are told in it.
+
+        Raises:
+            ConfigError: if there is no model, or an argument makes no sense.
+        """
+        work = self._condenser.synchronize(messages, workspace, thread_id, strategy, include_turns)
+        return await worker.arun(work)
+
+    def synchronize(
+        self,
+        messages: Any,
+        *,
+        workspace: str | None = None,
+        thread_id: str = "main",
+        strategy: Strategy = "tools",
+        include_turns: bool = False,
+    ) -> SynchronizerResult:
+        """Bring the summary note of the thread's workspace up to date; see `asynchronize`."""
+        work = self._condenser.synchronize(messages, workspace, thread_id, strategy, include_turns)
+        return worker.run(work)
+
+    async def acontext(
+        self,
+        messages: Any,
+        *,
+        thread_id: str = "main",
+        strategy: Strategy = "tools",
+        max_chars: int = CONTEXT_CHARS,
+    ) -> str:
+        """What an agent goes on from once these messages leave its context, marked as reference data.
+
+        The workspace's note, which the model brings up to date first. Without a model, or if it fails, what
+        the memory knows of the thread's active event; if that is nothing, the conversation, shortened.
+        """
+        return await worker.arun(self._condenser.context(messages, thread_id, strategy, max_chars))
+
+    def context(
+        self,
+        messages: Any,
+        *,
+        thread_id: str = "main",
+        strategy: Strategy = "tools",
+        max_chars: int = CONTEXT_CHARS,
+    ) -> str:
+        """What an agent goes on from once these messages leave its context; see `acontext`."""
+        return worker.run(self._condenser.context(messages, thread_id, strategy, max_chars))
+
+    def summarizer(
+        self, *, strategy: Strategy = "tools", max_chars: int = CONTEXT_CHARS
+    ) -> Runnable[Any, str]:
+        """A `summarizer=` for the summarization middlewares of LangChain and deepagents: see `acontext`.
+
+        Give them `trim_tokens_to_summarize=None` too: by default they hand on the last 4 000 tokens only.
+        """
+        from automemory.compaction import NoteSummarizer
+
+        return NoteSummarizer(self, strategy, max_chars)
 
     # The memory itself
 
@@ -351,7 +477,7 @@ class AutoMemory:
         turn_id: str | None,
     ) -> Submission:
         self._recorder.refuse_own(thread_id)
-        return Submission.of(turn, thread_id, event, notify, turn_id)
+        return Submission.of(turn, thread_id, event, check_offers(notify), turn_id)
 
     def _history(self, history: Any, thread_id: str) -> Coroutine[Any, Any, list[TurnResult]]:
         self._recorder.refuse_own(thread_id)
@@ -369,6 +495,7 @@ class AutoMemory:
         member._template = Template(str(root), plain=True)
         member._engine = self._engine.over(root)
         member._recorder = Recorder(member._engine, background=self.background)
+        member._condenser = self._condenser.over(member._engine, member._recorder)
         return member
 
 
@@ -381,12 +508,3 @@ def _above_zero(**values: float) -> None:
     for name, value in values.items():
         if value <= 0:
             raise ConfigError(f"{name}={value!r}: give a number above 0")
-
-
-def _zone(name: str | None) -> ZoneInfo | None:
-    try:
-        return ZoneInfo(name) if name else None
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ConfigError(
-            f"timezone={name!r} is not known: give an IANA name such as 'Asia/Shanghai'"
-        ) from error

@@ -27,6 +27,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from typing_extensions import override
 
+from automemory.compaction import Compaction, ContextSize, compacted
 from automemory.errors import ConfigError
 from automemory.host import Guard, Run, run_of
 from automemory.memory import AutoMemory, OnFailure
@@ -58,6 +59,14 @@ class AutoMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         inject: `summary` shows the model the note of the thread's active event (see
             `AutoMemory.areference`) at the end of the system message; `none` shows it nothing.
         max_note_chars: Longest such note, in characters.
+        compact_at: From which size on the agent's context is compacted: `("tokens", n)`, `("messages", n)` or
+            `("fraction", f)` of what the memory's model takes. The older messages are replaced by the note of
+            the thread's workspace, which the model brings up to date first (see `AutoMemory.acontext`). None
+            leaves the context alone.
+        keep: How much of its end stays, in the same units. A tool call is never parted from its result, and
+            what the person asked last always stays.
+        compact_strategy: How the note is brought up to date: see `Synchronizer`.
+        compact_timeout_s: How long the agent waits for that, in seconds; then it goes on uncompacted.
         on_failure: What happens if the memory fails: `continue` logs it once and the agent goes on, `error`
             raises it in the agent's run, a function is given the exception.
         record_subagents: Whether agents that tools run are recorded.
@@ -77,6 +86,10 @@ class AutoMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         *,
         inject: Literal["none", "summary"] = "none",
         max_note_chars: int = LIMIT,
+        compact_at: ContextSize | None = None,
+        keep: ContextSize = ("messages", 20),
+        compact_strategy: Literal["tools", "patch"] = "tools",
+        compact_timeout_s: float = 180.0,
         on_failure: OnFailure = "continue",
         record_subagents: bool = False,
         name: str = "AutoMemoryMiddleware",
@@ -88,6 +101,9 @@ class AutoMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         self._guard = Guard(memory, on_failure)
         self._injects = inject == "summary"
         self._max_note_chars = max_note_chars
+        self._compaction = Compaction(compact_at, keep, memory.model_tokens) if compact_at else None
+        self._compact_strategy = compact_strategy
+        self._compact_timeout_s = compact_timeout_s
         self._record_subagents = record_subagents
         self._name = name
 
@@ -129,6 +145,31 @@ class AutoMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         if progress is None:
             return None
         return self._update({**progress, "turn_id": drafted.turn_id if drafted else progress["turn_id"]})
+
+    # The context is compacted
+
+    @override
+    def before_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        cut, note = self._condense(state, runtime)
+        return self._compacted(state, cut, self._guard.wait(note, self._compact_timeout_s)) if note else None
+
+    @override
+    async def abefore_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        cut, note = self._condense(state, runtime)
+        if note is None:
+            return None
+        text = await self._guard.await_(note, self._compact_timeout_s)
+        return self._compacted(state, cut, text)
+
+    def _condense(self, state: Any, runtime: Any) -> tuple[int, Future[str] | None]:
+        """Start to write the note that is to stand for the messages up to a place, if that is due."""
+        messages = state["messages"]
+        cut = self._compaction.cut(messages) if self._compaction else 0
+        run = self._run(runtime) if cut else None
+        return cut, self._guard.context(run, messages, self._compact_strategy) if run else None
+
+    def _compacted(self, state: Any, cut: int, note: str | None) -> dict[str, Any] | None:
+        return {"messages": compacted(state["messages"], cut, note)} if note else None
 
     # The model is called
 

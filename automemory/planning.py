@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from automemory.decision import EventSummary, EventView, Exchange, RecentEvent, Verdict
+from automemory.decision import EventSummary, EventView, Exchange, NotifyCandidate, RecentEvent, Verdict
 from automemory.intake import Accepted
 from automemory.turn import Step
 from automemory.vault.disk import Signature
-from automemory.vault.edits import Closing, Create, Edit, SetFields, UpdateIndex
+from automemory.vault.edits import Closing, Create, CreateFile, Edit, SetFields, UpdateIndex
 from automemory.vault.event import EventHead, RecordedTurn
 from automemory.vault.layout import (
     day_index_path,
@@ -25,8 +25,9 @@ from automemory.vault.layout import (
     parse_event_path,
     slug_from_words,
     slugify,
+    turns_path,
 )
-from automemory.vault.note import new_note, section, turn_block
+from automemory.vault.note import new_note, new_turns, section, turn_block
 from automemory.vault.quoting import inline, live_links
 
 Route = Literal["continue", "switch", "day-end", "cap", "open", "extend"]
@@ -46,7 +47,8 @@ class Place:
         signature: The file it was read from.
         size: How long it will be, in bytes, when the block is appended.
         lead: What has to come before an appended block.
-        newline: The note's line ends.
+        newline: Its line ends.
+        note: The signature of the note, where the turns stand apart from it.
     """
 
     head: EventHead
@@ -55,6 +57,12 @@ class Place:
     size: int
     lead: str
     newline: str
+    note: Signature | None = None
+
+    @property
+    def known(self) -> dict[str, Signature]:
+        """The signatures of the event's files."""
+        return {self.head.record: self.signature} | ({self.head.path: self.note} if self.note else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,7 @@ class Located:
         links: Targets that the turn links to and that exist in the vault.
         gone: The event that was active until its note disappeared.
         extends: Whether `active` is the note that holds the first part of this very turn.
+        offers: Resources on offer, the latest first.
     """
 
     date: str
@@ -82,15 +91,23 @@ class Located:
     links: frozenset[str] = frozenset()
     gone: Closing | None = None
     extends: bool = False
+    offers: tuple[NotifyCandidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Safety caps of an event, and how many days back an event can be gone on with."""
+    """Where things end.
 
-    max_turns: int
-    max_chars: int
-    window_days: int
+    Attributes:
+        max_turns, max_chars: Safety caps of an event.
+        window_days: How many days back an event can be gone on with, and how long an offer lasts.
+        offer_turns: For how many turns after its own a resource stays on offer.
+    """
+
+    max_turns: int = 200
+    max_chars: int = 400_000
+    window_days: int = 7
+    offer_turns: int = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +159,8 @@ def target(way: Route, located: Located, verdict: Verdict, turn: Accepted) -> Ta
     for head in located.recent:
         if fold(head.slug) == fold(slug) and head.date == located.date and head.thread == turn.thread:
             return Target("resumed", head.slug, head.title, description, head)
-    for head in located.recent:
+    # The event that ends was shown too: on a later day, its name means that it goes on.
+    for head in (*([active] if active else []), *located.recent):
         same = fold(head.slug) == fold(slug) or fold(head.title) == fold(title)
         if same and head.date < located.date and head.status == "active":
             return Target("inherited", head.slug, head.title, description, head)
@@ -200,6 +218,8 @@ def create_edits(
     agent: str,
     taken: Callable[[str], bool],
     body: str,
+    *,
+    apart: bool = False,
 ) -> tuple[list[Edit], EventHead]:
     """What opening a new event writes, and the head it will have.
 
@@ -211,6 +231,7 @@ def create_edits(
         agent: The agent's id, or empty.
         taken: Whether a folder name of that day is in use.
         body: The text of the sections of the event that is inherited.
+        apart: Whether its turns stand in a file of their own.
     """
     folder = numbered(folder_name(goal.slug, agent), taken)
     path = event_path(located.date, folder)
@@ -229,12 +250,15 @@ def create_edits(
         closed=accepted.at.isoformat(timespec="seconds") if located.earlier else "",
         closed_by="day-end" if located.earlier else "",
         summary_by="model" if block.by == "llm" else "extract" if located.earlier else "",
+        turns=turns_path(path) if apart else "",
     )
-    sections = _sections(goal, body)
-    text = turn_block(block)
+    sections, text = _sections(goal, body), turn_block(block)
     closed = [Closing(path, head.description, "")] if located.earlier else []
     index = UpdateIndex(day_index_path(located.date), opened=[path], closed=closed)
-    return [Create(path, new_note(_fields(head), sections, text), text), index], head
+    if not apart:
+        return [Create(path, new_note(_fields(head), sections, text), text), index], head
+    note = CreateFile(path, new_note(_fields(head), sections, ""))
+    return [note, Create(head.turns, new_turns(path, folder, text), text), index], head
 
 
 def block_of(
@@ -268,6 +292,11 @@ def _patch(verdict: Verdict, links: frozenset[str]) -> str:
 
 def recent_event(head: EventHead) -> RecentEvent:
     return RecentEvent(head.path, head.slug, head.title, head.description, head.date, head.status == "active")
+
+
+def empty_view(head: EventHead) -> EventView:
+    """The view of an event before its first turn."""
+    return EventView(head.slug, head.title, head.description, Exchange("", ""), (), 0, 0)
 
 
 def opened_view(head: EventHead, first: Exchange, chars: int) -> EventView:
@@ -314,6 +343,7 @@ def _fields(head: EventHead) -> dict[str, str]:
         "created": head.created,
         "updated": head.updated,
         "inherits": link(head.inherits) if head.inherits else "",
+        "turns": link(head.turns) if head.turns else "",
         "agent": head.agent,
         "thread": head.thread,
         "closed": head.closed,

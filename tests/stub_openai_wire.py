@@ -19,6 +19,7 @@ class Reply:
         content: The text of the message; None is sent as null. If `value` is given, that is sent instead.
         value: An object, sent the way it was asked for: as the arguments of a tool call, else as JSON text.
         arguments: Raw arguments of a tool call, whatever the request says.
+        calls: Tool calls by name; arguments that are a text are sent raw.
         extra: More fields of the message, such as `refusal` or `reasoning_content`.
         usage: Tokens of prompt and completion; None leaves `usage` out.
         status, error, headers: An HTTP error and its body.
@@ -31,6 +32,7 @@ class Reply:
     content: str | None = ""
     value: Any = None
     arguments: str | None = None
+    calls: tuple[tuple[str, dict[str, Any] | str], ...] = ()
     finish_reason: str = "stop"
     extra: dict[str, Any] = field(default_factory=dict)
     usage: tuple[int, int] | None = (100, 20)
@@ -59,7 +61,16 @@ def message_of(reply: Reply, tools: list[dict[str, Any]], wrap: Callable[[str], 
         function = {"name": name, "arguments": arguments}
         message["content"] = None
         message["tool_calls"] = [{"id": "call_1", "type": "function", "function": function}]
+    if reply.calls:
+        message["tool_calls"] = [
+            {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": _raw(given)}}
+            for number, (name, given) in enumerate(reply.calls, 1)
+        ]
     return message
+
+
+def _raw(arguments: dict[str, Any] | str) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 def _usage(reply: Reply) -> dict[str, Any]:
@@ -93,7 +104,7 @@ def events(name: str, message: dict[str, Any], reply: Reply, usage: bool) -> Ite
     }
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     deltas += [{"content": part} for part in re.findall(r"\S*\s*", message["content"] or "") if part]
-    deltas += [{"tool_calls": [{"index": 0, **call}]} for call in message.get("tool_calls", ())]
+    deltas += [{"tool_calls": [{"index": i, **call}]} for i, call in enumerate(message.get("tool_calls", ()))]
     choices: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": reply.finish_reason})
     for choice in choices:

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automemory.decision import NotifyCandidate
 from automemory.intake import Accepted, Intake, local_time
 from automemory.memory import AutoMemory
 from automemory.redact import MASK, redact
@@ -97,7 +96,7 @@ def test_accepted_turn_comes_back_from_its_payload() -> None:
         complete=False,
     )
     at = datetime(2026, 5, 27, 12, tzinfo=ZoneInfo("Asia/Shanghai"))
-    accepted = Accepted(turn, "t", at, "new", (NotifyCandidate("resource/a.md", "A", "why"),))
+    accepted = Accepted(turn, "t", at, "new")
     loaded = Accepted.load(accepted.dump())
     assert loaded == accepted and loaded.at.isoformat() == at.isoformat()
 

@@ -76,7 +76,10 @@ def test_only_the_turn_graph_sees_both_vault_and_deciders() -> None:
 
 INTEGRATIONS = [
     *within("replay"),
-    *[m for m in ("cli", "middleware", "callback", "node", "settings", "evaluate") if m in MODULES],
+    *within("cli"),
+    *within("evaluate"),
+    *within("report"),
+    *[m for m in ("middleware", "callback", "node", "settings") if m in MODULES],
 ]
 
 

@@ -8,6 +8,7 @@ from automemory.deciders.llm import LLMDecider
 from automemory.deciders.local import LocalDecider, continues_by_rule
 from automemory.decision import RECENT_TURNS, DecisionContext, EventSummary, EventView, Exchange, Verdict
 from automemory.errors import ConfigError
+from automemory.schema import ViewContext, ViewPatch
 
 
 class CascadeDecider:
@@ -52,6 +53,10 @@ class CascadeDecider:
     async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
         """See `LLMDecider.summarize`."""
         return await self.llm.summarize(event, turns)
+
+    async def write_views(self, context: ViewContext) -> ViewPatch | None:
+        """See `LLMDecider.write_views`."""
+        return await self.llm.write_views(context)
 
     def _is_asked(self, context: DecisionContext, p: float) -> bool:
         if self._batch == 1 or context.active is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from automemory.errors import ConfigError
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import Runnable, RunnableConfig
+    from langchain_core.tools import BaseTool
 
 _STRUCTURED: dict[str, dict[str, Any]] = {
     "json_schema": {"method": "json_schema", "strict": True},
@@ -53,6 +54,13 @@ class Chat:
             )
 
     @property
+    def max_input_tokens(self) -> int | None:
+        """How many tokens the model takes at once, if it says so."""
+        profile = getattr(self._model, "profile", None)
+        found = profile.get("max_input_tokens") if isinstance(profile, dict) else None
+        return found if isinstance(found, int) else None
+
+    @property
     def identity(self) -> Hashable:
         """Equal for models of the same name at the same address."""
         model: Any = self._model
@@ -83,6 +91,16 @@ class Chat:
                 schema, include_raw=True, **_STRUCTURED[dialect.mode]
             )
         except Exception:  # each model class has its own way of saying that it cannot
+            return None
+        return found
+
+    def calling(
+        self, dialect: Dialect, tools: Sequence[BaseTool], max_tokens: int, timeout_s: float
+    ) -> Runnable[Any, Any] | None:
+        """What to invoke for one call that may use tools; None if the model class takes none."""
+        try:
+            found: Runnable[Any, Any] = self._tuned(dialect, max_tokens, timeout_s).bind_tools(tools)
+        except NotImplementedError:
             return None
         return found
 

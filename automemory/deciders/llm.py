@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, field_validator
 
 from automemory.deciders import extract
 from automemory.deciders.cues import is_acknowledgement
@@ -19,6 +20,7 @@ from automemory.deciders.prompting import (
     check_prompts,
     confirm_messages,
     summary_messages,
+    view_messages,
 )
 from automemory.decision import (
     BoundaryDecision,
@@ -29,10 +31,12 @@ from automemory.decision import (
     Verdict,
     Words,
 )
+from automemory.schema import KeptSection, ViewContext, ViewPatch
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+_VIEW_TOKENS = 900
 _INTENTS_THAT_CONTINUE = {"answer", "acknowledge", "correct", "develop", "side-task"}
 
 
@@ -95,6 +99,33 @@ class SummaryReply(BaseModel):
         return value if isinstance(value, str) else ""
 
 
+def _as_entries(value: Any) -> Any:
+    given = [value] if isinstance(value, str) else value or []
+    return [str(entry) for entry in given if entry] if isinstance(given, list) else given
+
+
+def _as_text(value: Any) -> Any:
+    return "\n".join(map(str, value)) if isinstance(value, list) else value or ""
+
+
+Entries = Annotated[list[str], BeforeValidator(_as_entries)]
+Text = Annotated[str, BeforeValidator(_as_text)]
+
+
+@lru_cache(maxsize=16)
+def view_reply(sections: tuple[KeptSection, ...]) -> type[BaseModel]:
+    """The model of an answer on an event's sections: a list or a text by each one's key.
+
+    An answer has to have the first key; where others are missing, there is nothing new.
+    """
+    fields: dict[str, Any] = {}
+    for number, section in enumerate(sections):
+        default: Any = None if number else ...
+        kind = Entries if section.items else Text
+        fields[f"section_{number}"] = (kind, Field(default, alias=section.key))
+    return create_model("ViewReply", __config__=ConfigDict(extra="ignore", validate_default=True), **fields)
+
+
 class LLMDecider:
     """Decides, names and sums up with a chat model.
 
@@ -128,6 +159,7 @@ class LLMDecider:
     ) -> None:
         check_prompts(prompts_dir)
         self.endpoint = Endpoint(model)
+        self.views_endpoint = Endpoint(model, max_tokens=_VIEW_TOKENS)
         self._local = local or LocalDecider()
         self._prompts = prompts_dir
         self._confirm_below = confirm_below
@@ -186,6 +218,21 @@ class LLMDecider:
             prompt_tokens=answer.prompt_tokens,
             completion_tokens=answer.completion_tokens,
         )
+
+    async def write_views(self, context: ViewContext) -> ViewPatch | None:
+        """Say what a turn adds to its event's sections, with one call; None if the day's calls are used up.
+
+        Raises:
+            DecisionError: if the model gives no usable answer in time.
+        """
+        if self.budget_spent:
+            return None
+        messages = view_messages(context, self._prompts)
+        schema = view_reply(context.sections)
+        answer = await self.views_endpoint.ask(messages, schema, self._timeout_s, self._may_call)
+        said = answer.value.model_dump(by_alias=True)
+        new = {s.name: tuple(given) if s.items else given for s in context.sections if (given := said[s.key])}
+        return ViewPatch(new, answer.calls, answer.prompt_tokens, answer.completion_tokens)
 
     @property
     def budget_spent(self) -> bool:

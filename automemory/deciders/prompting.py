@@ -13,13 +13,22 @@ from pathlib import Path
 from typing import get_args
 
 from automemory._prompts import load_prompt
-from automemory.decision import DecisionContext, EventView, Exchange, Granularity, cut_middle
+from automemory.decision import (
+    DecisionContext,
+    EventView,
+    Exchange,
+    Granularity,
+    NotifyCandidate,
+    cut_middle,
+)
 from automemory.errors import ConfigError
+from automemory.schema import KeptSection, ViewContext
 
 DATA_CHARS = 3000
 SUMMARY_CHARS = 6000
+VIEW_CHARS = 3000
 _LABELS = len("person: \ntools: \nagent: \n\n")
-_TAGS = ("event", "previous", "earlier", "offers", "turn", "turns")
+_TAGS = ("event", "previous", "earlier", "offers", "turn", "turns", "notes")
 _FORGED = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(_TAGS)})\b)", re.IGNORECASE)
 
 Messages = list[tuple[str, str]]
@@ -36,7 +45,8 @@ def check_prompts(prompts: Path | None) -> None:
     for name in ("boundary", "confirm"):
         for granularity in get_args(Granularity):
             load_prompt(name, prompts).filled(granularity=granularity)
-    load_prompt("summary", prompts)
+    for name in ("summary", "views"):
+        load_prompt(name, prompts)
 
 
 def boundary_messages(context: DecisionContext, prompts: Path | None = None, *, shown: int = 1) -> Messages:
@@ -47,8 +57,12 @@ def boundary_messages(context: DecisionContext, prompts: Path | None = None, *, 
         prompts: A folder whose prompt files replace those that ship.
         shown: How many turns before it are shown.
     """
-    fixed = load_prompt("boundary", prompts).filled(granularity=context.granularity)
-    return [("system", fixed), ("user", _data(context, shown))]
+    prompt = load_prompt("boundary", prompts)
+    told = " ".join(str(prompt.fields.get("offers") or "").split())
+    return [
+        ("system", prompt.filled(granularity=context.granularity)),
+        ("user", _data(context, shown, told)),
+    ]
 
 
 def confirm_messages(context: DecisionContext, prompts: Path | None = None, *, shown: int = 1) -> Messages:
@@ -65,8 +79,50 @@ def summary_messages(event: EventView, turns: Sequence[Exchange], prompts: Path 
     return [("system", load_prompt("summary", prompts).text), ("user", _block("turns", "\n\n".join(lines)))]
 
 
-def _data(context: DecisionContext, shown: int) -> str:
-    """What a decider may know, within `DATA_CHARS`: what matters least is cut first."""
+def view_messages(context: ViewContext, prompts: Path | None = None) -> Messages:
+    """System and user message of the question what a turn adds to an event's sections."""
+    told = "\n".join(f'- "{section.key}" ({_kind(section)}): {section.about}' for section in context.sections)
+    share = VIEW_CHARS // max(1, len(context.sections))
+    notes = [
+        f"{section.key}:\n{_newest(context.current[section.name], share, grows=section.grows)}"
+        for section in context.sections
+        if section.name in context.current
+    ]
+    event = f"{_line(context.event.title, 80)}\n{_line(context.event.description, 300)}".strip()
+    blocks = (
+        _block("event", event),
+        _block("notes", "\n\n".join(notes)),
+        _block("turn", _exchange(context.turn, 1000, 600, 200)),
+    )
+    fixed = load_prompt("views", prompts).filled(sections=told)
+    return [("system", fixed), ("user", "\n".join(filter(None, blocks)))]
+
+
+def _kind(section: KeptSection) -> str:
+    if section.grows:
+        return "list of new entries"
+    return "list, rewritten" if section.items else "text, rewritten"
+
+
+def _newest(text: str, room: int, *, grows: bool) -> str:
+    """A section's text, cut in the middle; of a list that grows, as many of its last entries as fit."""
+    if not grows:
+        return cut_middle(text, room)
+    kept: list[str] = []
+    for line in reversed(text.split("\n")):
+        shown = cut_middle(line, 160)
+        room -= len(shown) + 1
+        if room < 0:
+            break
+        kept.insert(0, shown)
+    return "\n".join(kept)
+
+
+def _data(context: DecisionContext, shown: int, told: str = "") -> str:
+    """What a decider may know, within `DATA_CHARS`: what matters least is cut first.
+
+    Where there are offers, it is `told` what to do with them: most turns have none.
+    """
     turn = _block("turn", _exchange(context.turn, 1000, 300, 200))
     event = _event(context.active)
     left = DATA_CHARS - len(event) - len(turn) - 2
@@ -74,9 +130,15 @@ def _data(context: DecisionContext, shown: int) -> str:
     left -= len(previous)
     events = [f"{_line(e.slug, 80)}: {_line(e.title, 60)}" for e in context.recent[:10]]
     earlier = _listed("earlier", events, left)
-    offers = [f"{_line(n.path, 80)}: {_line(n.title or n.reason, 60)}" for n in context.notify]
-    blocks = (earlier, _listed("offers", offers, left - len(earlier) - 1), event, previous, turn)
+    offers = _listed("offers", [_offer(n) for n in context.notify], left - len(earlier) - len(told) - 2)
+    blocks = (earlier, offers, told if offers else "", event, previous, turn)
     return "\n".join(block for block in blocks if block)
+
+
+def _offer(offered: NotifyCandidate) -> str:
+    """An offer in a line; its path is whole, since only then it can be linked."""
+    about = " – ".join(filter(None, (_line(offered.title, 60), _line(offered.reason, 80))))
+    return f"[[{' '.join(offered.path.split())}]] {about}".strip()
 
 
 def _event(active: EventView | None) -> str:

@@ -65,7 +65,7 @@ class Text:
     kinds: frozenset[str]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def read(text: str) -> Text:
     """Reduce a text; cost and size are bounded, and equal texts are read once."""
     text = text[:MAX_READ]

@@ -7,56 +7,34 @@ file that grew, adds what is new and nothing else.
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from datetime import date as Date
-from datetime import datetime, time, timedelta
+from datetime import datetime
 from itertools import count
-from math import inf
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from automemory.errors import ImportFailed
 from automemory.intake import local_time
-from automemory.replay.importers import BadRecord, Conversation, importer_for
+from automemory.replay.importers import Conversation
+from automemory.replay.reading import Entry, OnProgress, Progress, in_order, read_all, turns_of
+from automemory.replay.sources import find_sources
 from automemory.replay.spool import Spool
 from automemory.replay.summary import ReplayReport, SourceReport
 from automemory.result import TurnResult
-from automemory.turn import Message, Turn, split_turns, turn_id
+from automemory.turn import Turn, turn_id
 
 if TYPE_CHECKING:
     from automemory.memory import AutoMemory
+    from automemory.replay.deciding import Step
+    from automemory.replay.workers import Workers
 
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a replay is: bytes while it reads, turns while it records."""
-
-    phase: Literal["reading", "recording"]
-    done: int
-    total: int
-
-
-OnProgress = Callable[[Progress], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A conversation in the spool."""
-
-    place: int
-    source: SourceReport
-    at: datetime | None
-
-    def began(self, zone: ZoneInfo | None) -> float:
-        """When it began, in seconds since 1970; after all others if nobody knows."""
-        return local_time(self.at, zone).timestamp() if self.at else inf
+OnRecorded = Callable[[str, Turn, TurnResult], None]
 
 
 class _Stopped(Exception):
@@ -73,14 +51,17 @@ def replay(
     until: Date | None = None,
     zone: ZoneInfo | None = None,
     on_progress: OnProgress = lambda progress: None,
+    on_recorded: OnRecorded = lambda stream, turn, result: None,
+    workers: Workers | None = None,
 ) -> ReplayReport:
     """Record saved conversations, each as a stream of its own whose last event is closed at its end.
 
     Conversations are taken in the order of their first messages' times, those without any time last; within
-    one, the source's order is kept. `Ctrl-C` stops between two turns.
+    one, the source's order is kept. Of several that are one stream the longest comes first, and what it holds
+    is not taken from the others. `Ctrl-C` stops between two turns.
 
     Args:
-        sources: Files, and folders of files (read in the order of their names).
+        sources: Files, and folders and zip archives of files (read in the order of their names).
         memory: Where to; with `recent_scope="stream"` the result does not depend on the other
             conversations.
         format: A name in `importers.FORMATS`, or `auto`.
@@ -89,6 +70,9 @@ def replay(
         until: Turns of later days are left out.
         zone: The vault's zone, in which days are meant; the host's if None.
         on_progress: Called after each conversation read and each turn recorded.
+        on_recorded: Called with each turn that is in time, its stream and what became of it.
+        workers: Decide conversations ahead of the one that is recorded; `memory` has `workers.ahead` as its
+            decider. Conversations of which something is in the vault already are decided here.
 
     Raises:
         ImportFailed: if a file given by name cannot be read or holds no turn, or if no turn is left to
@@ -97,142 +81,163 @@ def replay(
     report = ReplayReport(date or datetime.now(zone).date())
     with Spool() as spool, _stoppable(on_progress) as step:
         try:
-            entries = _read_all(_files(sources), format, spool, report, step)
-            work = _Recording(memory, report, since or Date.min, until or Date.max, zone)
+            entries = read_all(find_sources(sources), format, spool, report, step)
+            window = since or Date.min, until or Date.max, zone
+            work = _Recording(memory, report, *window, on_recorded, workers)
             done, total = 0, report.turns
-            for entry in sorted(entries, key=lambda entry: entry.began(zone)):
-                for _ in work.record(spool.get(entry.place), entry.source):
+            ordered = in_order(entries, zone)
+            for entry, decided in _decided(ordered, workers, lambda e: work.to_decide(spool.get(e.place))):
+                for _ in work.record(spool.get(entry.place), entry.source, decided):
                     done += 1
                     step(Progress("recording", done, total))
         except _Stopped:
             report.interrupted = True
             return report
     if not report.outcomes:
-        raise ImportFailed(f"none of the {total} turns lies between {since or '…'} and {until or '…'}")
+        raise _nothing_between(since, until, total)
     return report
 
 
-def _files(sources: Sequence[Path | str]) -> list[tuple[Path, bool]]:
-    """The files to read, each once, and whether it was named itself."""
-    found: dict[str, tuple[Path, bool]] = {}
-    for source in map(Path, sources):
-        if source.is_dir():
-            inside = sorted(path for path in source.rglob("*") if path.is_file())
-            vaults = [path.parent for path in source.rglob(".automemory")]
-            visible = [
-                path
-                for path in inside
-                if not _hidden(path.relative_to(source)) and not any(v in path.parents for v in vaults)
-            ]
-            if not visible:
-                raise ImportFailed(f"{source}: no file in this folder")
-            for path in visible:
-                found.setdefault(_real(path), (path, False))
-        else:
-            found[_real(source)] = (source, True)
-    return list(found.values())
+def survey(
+    sources: Sequence[Path | str],
+    *,
+    format: str = "auto",
+    date: Date | None = None,
+    since: Date | None = None,
+    until: Date | None = None,
+    zone: ZoneInfo | None = None,
+    on_progress: OnProgress = lambda progress: None,
+) -> ReplayReport:
+    """What `replay` would read and leave out; decides nothing and writes nothing.
 
+    Of turns that several files hold, all but the first count as duplicates.
 
-def _real(path: Path) -> str:
-    return os.path.realpath(path)  # does not fail where links go round in a circle
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
-
-
-def _read_all(
-    files: list[tuple[Path, bool]], format: str, spool: Spool, report: ReplayReport, step: OnProgress
-) -> list[_Entry]:
-    """Read every file into the spool.
+    Args:
+        sources, format, date, since, until, zone, on_progress: See `replay`.
 
     Raises:
-        ImportFailed: for a file named itself; one in a folder is skipped, unless none there can be read.
+        ImportFailed: as `replay`.
     """
-    entries: list[_Entry] = []
-    for path, named in files:
-        source = SourceReport(str(path))
-        report.sources.append(source)
+    report = ReplayReport(date or datetime.now(zone).date())
+    known: set[tuple[str, str]] = set()
+    with Spool() as spool, _stoppable(on_progress) as step:
         try:
-            for conversation in _read(path, format, source, step):
-                entries.append(_Entry(spool.put(conversation), source, conversation.at))
-        except ImportFailed as failure:
-            if named:
-                raise
-            source.skipped = str(failure).removeprefix(f"{path}: ")
-    if not entries:
-        reasons = "; ".join(f"{source.path}: {source.skipped}" for source in report.sources[:3])
-        raise ImportFailed(f"no turn in any of {len(files)} files ({reasons})")
-    return entries
+            entries = read_all(find_sources(sources), format, spool, report, step)
+        except _Stopped:
+            report.interrupted = True
+            return report
+        for entry in in_order(entries, zone):
+            _look_at(
+                entry, spool.get(entry.place), known, report, (since or Date.min, until or Date.max, zone)
+            )
+    if report.turns == sum(source.outside for source in report.sources):
+        raise _nothing_between(since, until, report.turns)
+    return report
 
 
-def _read(path: Path, format: str, source: SourceReport, step: OnProgress) -> Iterator[Conversation]:
-    """The conversations of one file.
+def _look_at(
+    entry: Entry,
+    conversation: Conversation,
+    known: set[tuple[str, str]],
+    report: ReplayReport,
+    days: tuple[Date, Date, ZoneInfo | None],
+) -> None:
+    source = entry.source
+    source.undated += conversation.at is None
+    for turn in turns_of(conversation, report.date):
+        name = entry.stream, turn.messages[0].id or ""
+        if not _is_between(turn, *days):
+            source.outside += 1
+        elif entry.stream and name in known:
+            source.outcomes["duplicate"] += 1
+        known.add(name)
 
-    Raises:
-        ImportFailed: if it cannot be read or has no turn; the message says what was seen.
-    """
-    try:
-        with path.open("rb") as file:
-            size = path.stat().st_size
-            importer = importer_for(file, format)
-            source.format = importer.name
-            for found in importer.read(file):
-                if isinstance(found, BadRecord):
-                    source.count_bad(found)
-                    continue
-                source.conversations += 1
-                source.turns += len(split_turns(found.messages))
-                yield found
-                step(Progress("reading", file.tell(), size))
-    except OSError as error:
-        raise ImportFailed(f"{path}: cannot be read ({error.strerror or error})") from error
-    except ImportFailed as failure:
-        raise ImportFailed(f"{path}: {failure}") from failure
-    if not source.turns:
-        nothing = BadRecord("the file", "no conversation in it")
-        first = source.bad_records[0] if source.bad_records else nothing
-        raise ImportFailed(f"{path}: no turn read as {source.format} ({first.position}: {first.reason})")
+
+def _decided(
+    entries: Sequence[Entry], workers: Workers | None, turns_of: Callable[[Entry], list[Turn] | None]
+) -> Iterator[tuple[Entry, Sequence[Step] | None]]:
+    """Each entry, with what was decided ahead of it if anything was."""
+    return workers.decide(entries, turns_of) if workers else ((entry, None) for entry in entries)
+
+
+def _is_between(turn: Turn, since: Date, until: Date, zone: ZoneInfo | None) -> bool:
+    assert turn.at is not None
+    return since <= local_time(turn.at, zone).date() <= until
+
+
+def _nothing_between(since: Date | None, until: Date | None, total: int) -> ImportFailed:
+    return ImportFailed(f"none of the {total} turns lies between {since or '…'} and {until or '…'}")
 
 
 class _Recording:
     """Records conversations and counts what becomes of their turns."""
 
     def __init__(
-        self, memory: AutoMemory, report: ReplayReport, since: Date, until: Date, zone: ZoneInfo | None
+        self,
+        memory: AutoMemory,
+        report: ReplayReport,
+        since: Date,
+        until: Date,
+        zone: ZoneInfo | None,
+        on_recorded: OnRecorded,
+        workers: Workers | None,
     ) -> None:
         self._memory = memory
+        self._ahead = workers.ahead if workers else None
         self._report = report
-        self._since, self._until, self._zone = since, until, zone
+        self._window = since, until, zone
+        self._on_recorded = on_recorded
         self._used: set[str] = set()
 
-    def record(self, conversation: Conversation, source: SourceReport) -> Iterator[TurnResult | None]:
-        """Record a conversation and end its last event; gives a result a turn, None where it is left out."""
-        if conversation.at is None:
-            source.undated += 1
-        turns = split_turns(_dated(conversation, datetime.combine(self._report.date, time(12))))
-        stream = self._stream(conversation, turns)
+    def to_decide(self, conversation: Conversation) -> list[Turn] | None:
+        """The turns that a worker is to decide; None if the conversation is too large to be sent about."""
+        if not isinstance(conversation.messages, tuple):
+            return None
+        return [t for t in turns_of(conversation, self._report.date) if _is_between(t, *self._window)]
+
+    def record(
+        self, conversation: Conversation, source: SourceReport, decided: Sequence[Step] | None = None
+    ) -> Iterator[TurnResult | None]:
+        """Record a conversation and end its last event; gives a result a turn, None where it is left out.
+
+        Args:
+            conversation: The conversation.
+            source: Where it is counted.
+            decided: What was decided ahead at each turn that is in time, and at the end.
+        """
+        source.undated += conversation.at is None
+        stream = self._stream(conversation)
+        steps = iter(decided or () if decided and not self._memory.recorded_ids(stream) else ())
         recorded = 0
-        for turn in turns:
-            result = self._turn(turn, stream, source)
+        for turn in turns_of(conversation, self._report.date):
+            result = self._turn(turn, stream, source, steps)
             recorded += result is not None
             yield result
         if recorded:
+            self._go_on(steps)
             self._memory.close_event(thread_id=stream, closed_by="end")
 
-    def _turn(self, turn: Turn, stream: str, source: SourceReport) -> TurnResult | None:
-        assert turn.at is not None
-        if not self._since <= local_time(turn.at, self._zone).date() <= self._until:
+    def _go_on(self, steps: Iterator[Step]) -> None:
+        """Say what was decided ahead of what is recorded next."""
+        if self._ahead:
+            self._ahead.step = next(steps, None)
+
+    def _turn(
+        self, turn: Turn, stream: str, source: SourceReport, steps: Iterator[Step]
+    ) -> TurnResult | None:
+        if not _is_between(turn, *self._window):
             source.outside += 1
             return None
+        self._go_on(steps)
         result = self._memory.record(turn, thread_id=stream)
         source.outcomes[result.outcome] += 1
         if result.event is not None and result.event.how in {"opened", "inherited"}:
             self._report.opened += result.outcome == "recorded"
         self._report.error = result.error or self._report.error
+        self._on_recorded(stream, turn, result)
         return result
 
-    def _stream(self, conversation: Conversation, turns: list[Turn]) -> str:
+    def _stream(self, conversation: Conversation) -> str:
         """The stream a conversation goes to.
 
         One that the source does not name shares its name with all that begin with the same words. It goes to
@@ -242,28 +247,15 @@ class _Recording:
         if conversation.named_by_source:
             return conversation.id
         names = (conversation.id if number == 1 else f"{conversation.id}-{number}" for number in count(1))
-        stream = next(name for name in names if name not in self._used and self._fits(name, turns))
+        stream = next(name for name in names if name not in self._used and self._fits(name, conversation))
         self._used.add(stream)
         return stream
 
-    def _fits(self, stream: str, turns: list[Turn]) -> bool:
+    def _fits(self, stream: str, conversation: Conversation) -> bool:
         key = self._memory.stream_key(stream)
         recorded = set(self._memory.recorded_ids(stream))
-        ours = {turn_id(key, turn.messages[0]) for turn in turns}
+        ours = {turn_id(key, turn.messages[0]) for turn in turns_of(conversation, self._report.date)}
         return recorded <= ours or ours <= recorded
-
-
-def _dated(conversation: Conversation, default: datetime) -> list[Message]:
-    """Its messages, each with a time: its own, that of the message before it, or else the first there is.
-
-    Where there is none at all they come a second apart, so that their order shows.
-    """
-    at, apart = conversation.at or default, timedelta(seconds=0 if conversation.at else 1)
-    messages = []
-    for message in conversation.messages:
-        at = message.at or at + apart
-        messages.append(message if message.at else replace(message, at=at))
-    return messages
 
 
 @contextmanager

@@ -23,6 +23,7 @@ class SourceReport:
         skipped: Why nothing of it was read, if so.
         conversations, turns: How many it holds.
         outcomes: How many turns were `recorded`, `duplicate`, `extended`, …; see `TurnResult.outcome`.
+        left_out: Records that were read but are no part of a conversation, by the reason.
         outside: Turns before `since` or after `until`.
         undated: Conversations without any time, filed under the declared date.
         bad: How many records could not be read.
@@ -35,6 +36,7 @@ class SourceReport:
     conversations: int = 0
     turns: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
     outside: int = 0
     undated: int = 0
     bad: int = 0
@@ -44,6 +46,13 @@ class SourceReport:
         self.bad += 1
         if len(self.bad_records) < SHOWN:
             self.bad_records.append(record)
+
+    def why_nothing(self) -> str:
+        """What stands in a file that has no turn."""
+        if self.bad_records:
+            return f"{self.bad_records[0].position}: {self.bad_records[0].reason}"
+        left_out = ", ".join(f"{reason}: {count}" for reason, count in self.left_out.most_common(3))
+        return left_out or "the file: no conversation in it"
 
 
 @dataclass(slots=True)
@@ -104,6 +113,7 @@ def _source(source: SourceReport) -> dict[str, Any]:
         **source.outcomes,
         "outside": source.outside,
         "undated": source.undated,
+        "left_out": dict(source.left_out),
         "bad": source.bad,
         "bad_records": [{"position": bad.position, "reason": bad.reason} for bad in source.bad_records],
     }

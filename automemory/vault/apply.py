@@ -8,7 +8,9 @@ from dataclasses import replace
 from automemory.errors import Busy, Conflict, VaultError
 from automemory.vault import frontmatter, index, note
 from automemory.vault.disk import Disk
-from automemory.vault.edits import Append, Create, CreateFile, Edit, Plan, SetFields, UpdateIndex
+from automemory.vault.edits import Append, Create, CreateFile, Edit, Merge, Plan, SetFields, UpdateIndex
+from automemory.vault.revise import Reviser
+from automemory.vault.sections import SECTIONS, Section, merge_note
 
 _TRIES = 8
 
@@ -22,6 +24,7 @@ class Applier:
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
+        self._reviser = Reviser(disk)
         self.problems: dict[str, str] = {}
 
     def apply(self, edit: Edit, plan: Plan, temporary: str) -> bool:
@@ -31,12 +34,16 @@ class Applier:
                 return self._create(edit, plan, temporary)
             case CreateFile():
                 self._create_file(edit, temporary)
+            case Merge():
+                self._merge(edit, temporary)
             case Append():
                 return self._append(edit, plan)
             case SetFields():
                 self._set_fields(edit, temporary)
             case UpdateIndex():
                 self._update_index(edit, temporary)
+            case _:
+                self._reviser.apply(edit, temporary)
         return True
 
     def _create(self, edit: Create, plan: Plan, temporary: str) -> bool:
@@ -54,6 +61,19 @@ class Applier:
                 self._disk.make_folder(edit.path.rpartition("/")[0])
                 if not self._disk.create(edit.path, edit.text.encode("utf-8", "replace"), temporary):
                     self._disk.settle(edit.path)
+                return
+        raise _keeps_changing(edit.path)
+
+    def _merge(self, edit: Merge, temporary: str) -> None:
+        known = tuple(Section(*section) for section in edit.sections) or SECTIONS
+        for _ in range(_TRIES):
+            data = self._disk.read(edit.path)
+            if data is None:
+                return
+            text = data.decode("utf-8", "surrogateescape")
+            merged = merge_note(text, edit.new, scope_changed=edit.scope_changed, sections=known)
+            with contextlib.suppress(Conflict):
+                self._replace(edit.path, merged, temporary, data)
                 return
         raise _keeps_changing(edit.path)
 
@@ -114,12 +134,7 @@ class Applier:
             data = self._disk.read(edit.path)
             day = edit.path.rpartition("/")[2].removesuffix(".md")
             text = index.new_index(day) if data is None else data.decode("utf-8", "surrogateescape")
-            for gone in edit.gone:
-                text = index.without_event(text, gone.path, gone.previous)
-            for path in edit.opened:
-                text = index.with_event(text, path)
-            for closed in edit.closed:
-                text = index.with_summary(text, closed.path, closed.summary, closed.previous)
+            text = updated_index(text, edit)
             with contextlib.suppress(Conflict):
                 if data is not None:
                     self._replace(edit.path, text, temporary, data)
@@ -135,6 +150,17 @@ class Applier:
             self._disk.replace(path, data, temporary, expected)
         else:
             self._disk.settle(path)
+
+
+def updated_index(text: str, edit: UpdateIndex) -> str:
+    """A day index brought up to date."""
+    for gone in edit.gone:
+        text = index.without_event(text, gone.path, gone.previous)
+    for path in edit.opened:
+        text = index.with_event(text, path)
+    for closed in edit.closed:
+        text = index.with_summary(text, closed.path, closed.summary, closed.previous)
+    return text
 
 
 def _keeps_changing(path: str) -> Busy:

@@ -70,27 +70,41 @@ class Catalog:
 
     def refresh_note(self, path: str, known: NoteRow | None = None) -> NoteRow | None:
         """The note's cached head, read again if the file changed; None if it is gone or no event's."""
-        found = self._disk.signature(path)
         known = known or self._state.note(path)
-        if found and known and signature_of(known) == found:
+        if known and self.signature(head_of(known)) == signature_of(known):
             return known
+        found = self._disk.signature(path)
         text = self._text(path) if found else None
         if found is None or text is None:
             if known:
                 self._state.drop_note(path)
             return None
-        if known and frontmatter.read(text).error:  # a person broke it: what was known of it still holds
-            row: NoteRow | None = replace(known, size=found.size, mtime=found.mtime, inode=found.inode)
-        else:
-            row = note_row(path, text, found)
-        if row is not None:
-            self._state.put_note(row, turn_rows(path, row.stream, note.blocks(text)))
+        front = frontmatter.read(text)
+        # Where a person broke it, what was known of it still holds.
+        head = head_of(known) if known and front.error else read_head(path, front.fields)
+        if head is None:
+            return None
+        found = self.signature(head) or found
+        blocks = note.blocks(self._read(head.turns) if head.turns else text)
+        last = next((b.at for b in reversed(blocks) if b.at), None)
+        row = head_row(head, last.timestamp() if last else 0.0, found)
+        self._state.put_note(row, turn_rows(path, row.stream, blocks))
         return row
+
+    def signature(self, head: EventHead) -> Signature | None:
+        """What tells one state of an event's files from another: of its note, and of turns that are apart."""
+        found = self._disk.signature(head.path)
+        turns = self._disk.signature(head.turns) if found and head.turns else None
+        if found is None or turns is None:
+            return found
+        return Signature(
+            _both(found.size, turns.size), _both(found.mtime, turns.mtime), _both(found.inode, turns.inode)
+        )
 
     def event(self, path: str) -> Event | None:
         """An event with its turns; None if there is no such note."""
         text = self._text(path)
-        return note.read_event(path, text) if text is not None else None
+        return note.read_event(path, text, self._read) if text is not None else None
 
     def open_events(self, stream: str) -> list[EventHead]:
         """Open events of a stream, the one with the newest turn first."""
@@ -120,6 +134,9 @@ class Catalog:
         except Unwritable:
             return None
 
+    def _read(self, path: str) -> str:
+        return self._text(path) or ""
+
     def _text(self, path: str) -> str | None:
         """A note's text; None if there is none, or if it lies outside the vault."""
         try:
@@ -146,6 +163,11 @@ class Catalog:
         return f"{folder}/{name}/{same[0]}" if same else None
 
 
+def _both(one: int, other: int) -> int:
+    """One number that tells of two, also where they change alike or against each other; fits into SQLite."""
+    return (one * 1_000_003 + other) % 2**63
+
+
 def signature_of(row: NoteRow) -> Signature:
     return Signature(row.size, row.mtime, row.inode)
 
@@ -157,15 +179,6 @@ def head_of(row: NoteRow) -> EventHead:
 @lru_cache(maxsize=4096)
 def _head(stored: str) -> EventHead:
     return EventHead(**json.loads(stored))
-
-
-def note_row(path: str, text: str, found: Signature) -> NoteRow | None:
-    """The cache row of a note that was just read."""
-    head = read_head(path, frontmatter.read(text).fields)
-    if head is None:
-        return None
-    last = next((b.at for b in reversed(note.blocks(text)) if b.at), None)
-    return head_row(head, last.timestamp() if last else 0.0, found)
 
 
 def head_row(head: EventHead, last_at: float, found: Signature) -> NoteRow:

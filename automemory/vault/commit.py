@@ -18,8 +18,10 @@ from automemory.vault import frontmatter
 from automemory.vault.apply import Applier
 from automemory.vault.catalog import Catalog, head_of, head_row, moved_on, signature_of
 from automemory.vault.disk import Disk, Signature
-from automemory.vault.edits import Append, Create, CreateFile, Plan, SetFields, UpdateIndex
-from automemory.vault.event import read_head
+from automemory.vault.edits import Append, Create, CreateFile, Edit, Merge, Plan, SetFields, UpdateIndex
+from automemory.vault.event import EventHead, read_head
+from automemory.vault.layout import note_of
+from automemory.vault.revisions import DropTurns, Mend, TakeTurns
 from automemory.vault.state import NoteRow, State
 
 _PROBE_S = 0.1  # longer than any commit of a healthy writer
@@ -31,12 +33,12 @@ class Basis:
 
     Attributes:
         version: The stream's commit counter (`State.version`).
-        notes: Signatures of the notes that are edited.
+        notes: Signatures of the files that are edited; None for one that is not there.
         absent: Folders that are to be made.
     """
 
     version: int
-    notes: Mapping[str, Signature] = field(default_factory=dict)
+    notes: Mapping[str, Signature | None] = field(default_factory=dict)
     absent: tuple[str, ...] = ()
 
 
@@ -123,7 +125,7 @@ class Committer:
 
     def _apply(self, number: int, plan: Plan) -> None:
         days = dict(self._day(edit.path) for edit in plan.edits if isinstance(edit, Create | CreateFile))
-        before = {edit.path: self._disk.signature(edit.path) for edit in plan.edits}
+        before = {path: self._signature(path) for path in {_note_of(edit, plan) for edit in plan.edits}}
         filed = True
         for i, edit in enumerate(plan.edits):
             filed &= self._applier.apply(edit, plan, _temporary(number, i))
@@ -143,23 +145,49 @@ class Committer:
         """The notes' cache rows after the plan; a note that others changed as well is read again instead."""
         rows: dict[str, NoteRow] = {}
         for edit in plan.edits:
-            known = rows.get(edit.path) or self._state.note(edit.path)
-            found = self._disk.signature(edit.path)
-            if isinstance(edit, UpdateIndex) or found is None:
+            path = _note_of(edit, plan)
+            known = rows.get(path) or self._state.note(path)
+            found = self._signature(path, known)
+            if isinstance(edit, UpdateIndex):
                 continue
-            if isinstance(edit, Create) and found.size == len(edit.text.encode("utf-8", "replace")):
-                head = read_head(edit.path, frontmatter.read(edit.text).fields)
+            if found is None:
+                if known:
+                    self._state.drop_note(path)
+                continue
+            if (
+                isinstance(edit, Create)
+                and edit.path == path
+                and found.size == len(edit.text.encode("utf-8", "replace"))
+            ):
+                head = read_head(path, frontmatter.read(edit.text).fields)
                 if head and plan.filing:
-                    rows[edit.path] = head_row(head, plan.filing.at, found)
-            elif known and (edit.path in rows or signature_of(known) == before[edit.path]):
+                    rows[path] = head_row(head, plan.filing.at, found)
+            elif (
+                known
+                and isinstance(edit, Append | Merge | SetFields)
+                and (path in rows or signature_of(known) == before[path])
+            ):
                 fields = edit.fields if isinstance(edit, SetFields) else {}
                 at = plan.filing.at if plan.filing and isinstance(edit, Append) else None
-                head = replace(head_of(known), **{key: value or "" for key, value in fields.items()})
-                rows[edit.path] = moved_on(known, head, at, found)
+                told = {k: v or "" for k, v in fields.items() if k in EventHead.__dataclass_fields__}
+                head = replace(head_of(known), **told)
+                rows[path] = moved_on(known, head, at, found)
             else:
-                rows.pop(edit.path, None)
-                self._catalog.refresh_note(edit.path)
+                rows.pop(path, None)
+                self._catalog.refresh_note(path)
         return list(rows.values())
+
+    def _signature(self, path: str, known: NoteRow | None = None) -> Signature | None:
+        known = known or self._state.note(path)
+        return self._catalog.signature(head_of(known)) if known else self._disk.signature(path)
+
+
+def _note_of(edit: Edit, plan: Plan) -> str:
+    """The note whose cached head an edit concerns, which the turns may stand apart from."""
+    if isinstance(edit, TakeTurns | DropTurns | Mend):
+        return note_of(edit.path)
+    turns = isinstance(edit, Append | Create) and plan.filing
+    return plan.filing.path if turns and plan.filing else edit.path
 
 
 def _temporary(number: int, edit: int) -> str:

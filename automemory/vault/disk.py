@@ -7,34 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import stat
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from automemory.errors import Busy, Conflict, PathEscape, Unwritable
-from automemory.vault.layout import safe_path
+from automemory.vault import files
+from automemory.vault.files import Signature as Signature
 
 TAIL = 2048
 PROBE = ".automemory-probe.tmp"
-_UTF8 = sys.getfilesystemencoding().lower() == "utf-8"
+_LINKLESS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _WAIT_ERRORS = {errno.EACCES, errno.EPERM} if os.name == "nt" else set()
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """What tells one state of a file from another without reading it: size in bytes, mtime in ns, inode."""
-
-    size: int
-    mtime: int
-    inode: int
-
-    @classmethod
-    def of(cls, found: os.stat_result) -> Signature:
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
 class Disk:
@@ -68,14 +54,7 @@ class Disk:
         Raises:
             PathEscape: if it lies outside the vault.
         """
-        place = self._real / _checked(path)
-        try:
-            real = place.resolve()
-        except (OSError, RuntimeError) as error:
-            raise PathEscape(f"{path!r} cannot be resolved ({error}): check its symbolic links") from error
-        if real != self._real and self._real not in real.parents:
-            raise PathEscape(f"{path!r} leads out of the vault to {str(real)!r}: remove the symbolic link")
-        return real
+        return files.resolve(self._real, path)
 
     def holds(self, path: str) -> bool:
         """Whether a path lies in the vault, links followed."""
@@ -85,10 +64,14 @@ class Disk:
             return False
         return True
 
+    def is_plain(self, path: str) -> bool:
+        """Whether nothing on the way to a path in the vault, nor what lies there, is a symbolic link."""
+        return self.holds(path) and self.resolve(path) == self._real / files.checked(path)
+
     def signature(self, path: str) -> Signature | None:
         """The signature of what lies at a path, whose content stays unread; None if there is nothing."""
         try:
-            return Signature.of(os.stat(f"{self._real}/{_checked(path)}"))
+            return Signature.of(os.stat(f"{self._real}/{files.checked(path)}"))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -97,10 +80,11 @@ class Disk:
             raise Unwritable(f"{path!r} cannot be read ({error.strerror}): check its permissions") from error
 
     def read(self, path: str) -> bytes | None:
-        """A file's bytes; None if there is no such file."""
+        """A file's bytes; None if there is no such file, but a folder, say, or a pipe."""
         try:
             with unwritable(path):
-                return self.resolve(path).read_bytes()
+                place = self.resolve(path)
+                return place.read_bytes() if stat.S_ISREG(place.stat().st_mode) else None
         except FileNotFoundError:
             return None
 
@@ -113,21 +97,12 @@ class Disk:
     def names(self, path: str) -> list[str]:
         """The names of the folders in a folder, hidden ones left out; empty if there is no such folder."""
         with unwritable(path):
-            try:
-                with os.scandir(self.resolve(path)) as found:
-                    return sorted(
-                        portable(e.name) for e in found if is_folder(e) and not e.name.startswith(".")
-                    )
-            except (FileNotFoundError, NotADirectoryError):
-                return []
+            return files.folder_names(self.resolve(path))
 
     def entries(self, path: str) -> set[str]:
         """All names in a folder; empty if there is no such folder."""
         with unwritable(path):
-            try:
-                return {portable(name) for name in os.listdir(self.resolve(path))}
-            except (FileNotFoundError, NotADirectoryError):
-                return set()
+            return files.entry_names(self.resolve(path))
 
     def make_folder(self, path: str) -> None:
         """Make a folder and those above it, with the vault's own mode."""
@@ -154,21 +129,12 @@ class Disk:
         self._write_whole(prepared, data, self._mode & 0o666 | 0o600)
         with _changing(path):
             try:
-                os.link(prepared, place)
+                if not _link(prepared, place):
+                    if place.exists():
+                        return False
+                    prepared.rename(place)
             except FileExistsError:
                 return False
-            except OSError as error:
-                if error.errno not in {
-                    errno.EPERM,
-                    errno.ENOTSUP,
-                    errno.EOPNOTSUPP,
-                    errno.ENOSYS,
-                    errno.EMLINK,
-                }:
-                    raise
-                if place.exists():
-                    return False
-                prepared.rename(place)
             finally:
                 _remove(prepared)
         self._unsynced[place.parent] = None
@@ -246,18 +212,66 @@ class Disk:
         with unwritable(path):
             _remove(self.resolve(path).with_name(temporary))
 
+    def remove(self, path: str) -> None:
+        """Remove a file, or the symbolic link that it is; nothing happens if it is not there."""
+        place = self._entry(path)
+        with unwritable(path):
+            _remove(place)
+        self._unsynced[place.parent] = None
+
+    def remove_folder(self, path: str) -> None:
+        """Remove a folder in which there is nothing; any other stays."""
+        place = self._entry(path)
+        with unwritable(path):
+            try:
+                place.rmdir()
+            except (FileNotFoundError, NotADirectoryError):
+                return
+            except OSError as error:
+                if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                    raise
+                return
+        self._unsynced[place.parent] = None
+
+    def move(self, name: str, source: str, target: str) -> None:
+        """Move what is called `name` from one folder to another, there under the first free name.
+
+        Nothing that is there is replaced, and at no time is it in neither folder.
+        """
+        place, folder = self.resolve(source) / files.native(name), self.resolve(target)
+        with unwritable(f"{source}/{name}"):
+            free = next(p for p in _numbered(folder, place.name) if not _exists(p) or _same(p, place))
+            if _is_file(place):
+                if not _exists(free) and not _link(place, free):
+                    place.rename(free)
+                self._unsynced[folder] = None
+                self.sync_folders()
+                _remove(place)
+            elif _exists(place):
+                place.rename(free)
+        self._unsynced |= {folder: None, place.parent: None}
+
     def sync_folders(self) -> None:
         """Make the names written since the last call durable."""
         folders, self._unsynced = list(self._unsynced), {}
         if not self.sync or os.name == "nt":
             return
         for folder in folders:
-            with unwritable(str(folder)):
+            with (
+                contextlib.suppress(FileNotFoundError),
+                unwritable(str(folder)),
+            ):  # one that is gone needs none
                 descriptor = os.open(folder, os.O_RDONLY)
                 try:
                     os.fsync(descriptor)
                 finally:
                     os.close(descriptor)
+
+    def _entry(self, path: str) -> Path:
+        """Where a name itself lies, not what it links to."""
+        folder, _, name = path.rpartition("/")
+        files.checked(path)
+        return (self.resolve(folder) if folder else self._real) / files.native(name)
 
     def _write_whole(self, place: Path, data: bytes, mode: int) -> None:
         with unwritable(place.name):
@@ -278,29 +292,6 @@ class Disk:
     def _fsync(self, descriptor: int) -> None:
         if self.sync:
             os.fsync(descriptor)
-
-
-@lru_cache(maxsize=4096)
-def _checked(path: str) -> str:
-    return native(str(safe_path(path)))
-
-
-def native(path: str) -> str:
-    """A path as this process has to spell it: names on disk are UTF-8, whatever the locale says."""
-    return path if _UTF8 else os.fsdecode(path.encode("utf-8", "surrogateescape"))
-
-
-def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether a name is a folder's; one whose links go round in a circle is not."""
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def portable(name: str) -> str:
-    """The name that `native` spelled."""
-    return name if _UTF8 else os.fsencode(name).decode("utf-8", "replace")
 
 
 @contextlib.contextmanager
@@ -342,6 +333,38 @@ def _replace(prepared: Path, place: Path) -> None:
         if error.errno not in _WAIT_ERRORS:
             raise
         raise Busy(f"{place.name!r} is open in another program: close it there") from error
+
+
+def _link(place: Path, to: Path) -> bool:
+    """Give a file a second name; False where the file system has no such thing."""
+    try:
+        os.link(place, to)
+    except OSError as error:
+        if error.errno not in _LINKLESS:
+            raise
+        return False
+    return True
+
+
+def _numbered(folder: Path, name: str) -> Iterator[Path]:
+    """`a.txt`, `a-2.txt`, `a-3.txt`, … in a folder."""
+    place = folder / name
+    yield place
+    for number in itertools.count(2):
+        yield place.with_name(f"{place.stem}-{number}{place.suffix}")
+
+
+def _exists(place: Path) -> bool:
+    return os.path.lexists(place)
+
+
+def _is_file(place: Path) -> bool:
+    return place.is_file() and not place.is_symlink()
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two names are one file's: a move was interrupted between making one and removing the other."""
+    return _is_file(one) and _is_file(other) and one.samefile(other)
 
 
 def _remove(place: Path) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
 
+from automemory.vault.revisions import Revision
+
 
 @dataclass(frozen=True, slots=True)
 class Create:
@@ -27,6 +29,23 @@ class CreateFile:
 
     path: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Merge new text into a note's sections, see `sections.merge`.
+
+    Attributes:
+        path: The note.
+        new: New text by section name.
+        scope_changed: Whether `set-once` sections take it.
+        sections: Name, policy and whether it holds entries, for each section; a summary note's if empty.
+    """
+
+    path: str
+    new: dict[str, str]
+    scope_changed: bool = False
+    sections: list[list[Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +94,7 @@ class UpdateIndex:
     gone: list[Closing] = field(default_factory=list)
 
 
-Edit = Create | CreateFile | Append | SetFields | UpdateIndex
+Edit = Create | CreateFile | Merge | Append | SetFields | UpdateIndex | Revision
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Edit)}
 
 

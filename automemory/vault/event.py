@@ -10,7 +10,7 @@ from typing import Any
 from automemory.decision import RECENT_TURNS, EventView, Exchange
 from automemory.turn import Step
 from automemory.vault.frontmatter import text_field
-from automemory.vault.layout import parse_event_path, parse_link
+from automemory.vault.layout import TURNS_FILE, parse_event_path, parse_link, turns_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class EventHead:
         closed: When the event was closed (ISO 8601 with zone); empty while it is open.
         closed_by: `switch`, `day-end`, `cap`, `request`, `end` or `recovery`.
         summary_by: `model`, `extract` or `pending`.
+        turns: Vault path of the file that holds the turns, where they do not stand in the note itself.
     """
 
     path: str
@@ -46,6 +47,12 @@ class EventHead:
     closed: str = ""
     closed_by: str = ""
     summary_by: str = ""
+    turns: str = ""
+
+    @property
+    def record(self) -> str:
+        """Vault path of the file that the turns stand in."""
+        return self.turns or self.path
 
     @property
     def open(self) -> bool:
@@ -124,7 +131,14 @@ def read_head(path: str, fields: Mapping[str, Any]) -> EventHead | None:
         closed=text("closed"),
         closed_by=text("closed_by"),
         summary_by=text("summary_by"),
+        turns=_turns_file(path, fields.get("turns")),
     )
+
+
+def _turns_file(path: str, value: object) -> str:
+    """The file beside the note that it says its turns stand in; wherever the folder has been moved."""
+    target = parse_link(value) or ""
+    return turns_path(path) if target.rpartition("/")[2] == TURNS_FILE else ""
 
 
 def join_parts(blocks: Sequence[RecordedTurn]) -> tuple[RecordedTurn, ...]:

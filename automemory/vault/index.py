@@ -18,7 +18,8 @@ import regex
 from automemory.content import clean
 from automemory.errors import VaultError
 from automemory.vault import frontmatter
-from automemory.vault.quoting import escape
+from automemory.vault.layout import parse_event_path
+from automemory.vault.quoting import escape, unescape
 
 MAX_TAIL = 300
 
@@ -34,6 +35,21 @@ _UNLINKABLE = re.compile(r"[\[\]|#^\x00-\x1f]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _PIPE_OR_CLOSE = re.compile(r"(?<!\\)\\*(?=\|)|(?<=\])\\*(?=\])")
 _UNIT = regex.compile(r"\\.|\X")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexLine:
+    """A line of a day index.
+
+    Attributes:
+        text: The whole line, without its end.
+        event: Vault path of the event's note whose line it is; empty if it is no event's.
+        summary: In an event's line, the words behind ` — `; empty if there are none.
+    """
+
+    text: str
+    event: str = ""
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +136,20 @@ def without_event(text: str, path: str, previous: str) -> str:
     return "\n".join(lines)
 
 
+def read_lines(text: str) -> list[IndexLine]:
+    """All lines of a day index in their order, people's own included."""
+    lines = text.split("\n")
+    hidden = _hidden(text, lines)
+    read = [_read_line(content, bool(hidden[n])) for n, content in enumerate(lines)]
+    return read if lines[-1] else read[:-1]
+
+
+def read_tail(text: str) -> str:
+    """The words that `tail` was given, but for their line breaks, runs of blanks, and what it cut off."""
+    halved = _PIPE_OR_CLOSE.sub(lambda match: _halved(match[0]), text)
+    return unescape(_SEPARATOR + halved).removeprefix(_SEPARATOR)
+
+
 def tail(summary: str) -> str:
     """A summary as it stands behind a link: one line of at most `MAX_TAIL` characters, none of them live.
 
@@ -163,6 +193,20 @@ def _gap(text: str, newline: str) -> str:
 def _entry(number: int, content: str) -> _Entry | None:
     match = _ENTRY.fullmatch(content) if "[[" in content else None
     return _Entry(number, match[1], _key(match[2]), match[3], match[4]) if match else None
+
+
+def _halved(backslashes: str) -> str:
+    count = len(backslashes)
+    return backslashes[: (count - 1) // 2 if count % 2 else count]
+
+
+def _read_line(content: str, hidden: bool) -> IndexLine:
+    text = content.removeprefix("\ufeff").removesuffix("\r")
+    entry = None if hidden else _entry(0, text)
+    path = f"{entry.target}.md" if entry else ""
+    if entry is None or parse_event_path(path) is None:
+        return IndexLine(text)
+    return IndexLine(text, path, read_tail(entry.rest.strip().removeprefix(_SEPARATOR.strip()).strip()))
 
 
 def _find(text: str, lines: list[str], hidden: bytearray, path: str) -> list[_Entry]:

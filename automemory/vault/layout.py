@@ -19,6 +19,7 @@ import regex
 from automemory.errors import ConfigError, PathEscape
 
 DAILY = "daily"
+TURNS_FILE = "turns.md"
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 MAX_SLUG_CHARS, MAX_SLUG_BYTES = 60, 120
 MAX_PROPOSAL_CHARS = 120
@@ -137,6 +138,17 @@ def folder_name(slug: str, agent_id: str | None = None) -> str:
 def event_path(day: str, folder: str) -> str:
     """The vault path of an event's note; `day` is `YYYY-MM-DD`."""
     return f"{DAILY}/{day}/{folder}/{folder}.md"
+
+
+def turns_path(path: str) -> str:
+    """Where the turns of the event whose note lies at `path` stand, if not in the note itself."""
+    return f"{path.rpartition('/')[0]}/{TURNS_FILE}"
+
+
+def note_of(path: str) -> str:
+    """The note of the event whose turns stand in a file: beside it, or that file itself."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{folder.rpartition('/')[2]}.md" if name == TURNS_FILE else path
 
 
 def day_index_path(day: str) -> str:

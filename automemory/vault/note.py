@@ -6,7 +6,7 @@ Format: `docs/vault-format.md`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from automemory.vault import frontmatter
@@ -35,9 +35,18 @@ def turn_block(turn: RecordedTurn) -> str:
 
 
 def new_note(fields: Mapping[str, str], sections: str, block: str) -> str:
-    """A whole note: frontmatter, what stands before the turns, and the first turn's block."""
-    body = f"{sections.strip()}\n\n" if sections.strip() else ""
-    return f"{frontmatter.render(fields)}\n{body}{TURNS}\n\n{block}"
+    """A whole note: frontmatter, what stands before the turns, and the first turn's block.
+
+    Without a block it has no turns: they stand in a file of their own.
+    """
+    body = f"{sections.strip()}\n" if sections.strip() else ""
+    turns = f"{TURNS}\n\n{block}" if block else ""
+    return f"{frontmatter.render(fields)}\n{body}{turns and body and chr(10)}{turns}"
+
+
+def new_turns(path: str, name: str, block: str) -> str:
+    """A file for the turns of the event whose note lies at `path`, with the first turn's block."""
+    return f"Turns of {link(path, name)}.\n\n{TURNS}\n\n{block}"
 
 
 def newline_of(tail: bytes) -> str:
@@ -97,14 +106,21 @@ def blocks(text: str) -> list[RecordedTurn]:
     return found
 
 
-def read_event(path: str, text: str) -> Event | None:
-    """The event that the note at vault path `path` describes; None if no event's note lies there."""
+def read_event(path: str, text: str, read: Callable[[str], str] = lambda path: "") -> Event | None:
+    """The event that the note at vault path `path` describes; None if no event's note lies there.
+
+    Args:
+        path: The note's vault path.
+        text: Its text.
+        read: Gives the text of another file of the vault, empty if there is none: of that with the turns.
+    """
     front = frontmatter.read(text)
     head = read_head(path, front.fields)
     if head is None:
         return None
     at = turns_start(text)
-    return Event(head, text[front.body : at].strip("\r\n"), join_parts(blocks(text)), len(text))
+    record = read(head.turns) if head.turns else text
+    return Event(head, text[front.body : at].strip("\r\n"), join_parts(blocks(record)), len(record))
 
 
 def turns_start(text: str) -> int:

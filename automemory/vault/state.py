@@ -16,12 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from automemory.decision import NotifyCandidate
 from automemory.errors import Conflict, Unwritable
 from automemory.vault import edits
 from automemory.vault.edits import Plan
+from automemory.vault.revisions import DropTurns, RemoveEvent
 
 VERSION = 1
 _WAIT_S = 10.0
+_OFFERS = 50  # kept for a stream
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS turns(
@@ -34,6 +37,9 @@ CREATE INDEX IF NOT EXISTS turns_first ON turns(stream, first);
 CREATE INDEX IF NOT EXISTS turns_pending ON turns(seq) WHERE payload IS NOT NULL;
 CREATE TABLE IF NOT EXISTS plans(id INTEGER PRIMARY KEY AUTOINCREMENT, plan TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS streams(stream TEXT PRIMARY KEY, version INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS offers(
+    stream TEXT NOT NULL, path TEXT NOT NULL, title TEXT NOT NULL, reason TEXT NOT NULL,
+    seq INTEGER NOT NULL, at REAL NOT NULL, PRIMARY KEY(stream, path));
 CREATE TABLE IF NOT EXISTS days(day TEXT PRIMARY KEY, mtime INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS notes(
     path TEXT PRIMARY KEY, day TEXT NOT NULL, stream TEXT NOT NULL, agent TEXT NOT NULL,
@@ -131,8 +137,13 @@ class State:
 
     # Turns
 
-    def put_turn(self, row: TurnRow) -> TurnRow:
+    def put_turn(self, row: TurnRow, notify: Iterable[NotifyCandidate] = (), at: float = 0.0) -> TurnRow:
         """Store a turn durably, new (`seq` 0) or with more in it; gives the row as stored.
+
+        Args:
+            row: The turn.
+            notify: Resources offered with it.
+            at: Its time, in seconds since 1970.
 
         Raises:
             Conflict: if another process stored it, or filed as much of it, since `row` was read.
@@ -150,6 +161,8 @@ class State:
                 done = db.execute(
                     "UPDATE turns SET state=?, messages=?, owner=?, payload=? WHERE id=? AND filed=?", changed
                 )
+            if done.rowcount:
+                _put_offers(db, row.stream, notify, at, row.id)
         if not done.rowcount:
             raise Conflict(f"turn {row.id} was handed in by another process too")
         found = self.turn(row.id)
@@ -178,6 +191,38 @@ class State:
         rows = self._rows("SELECT id, first FROM turns WHERE stream=? ORDER BY seq", stream)
         return [(row[0], row[1]) for row in rows]
 
+    # Offers
+
+    def put_offers(self, stream: str, notify: Iterable[NotifyCandidate], at: float) -> None:
+        """Put resources on offer for a stream's next turns.
+
+        Args:
+            stream: The stream.
+            notify: The resources; one that is on offer already is offered anew.
+            at: The time, in seconds since 1970.
+        """
+        with self._write() as db:
+            _put_offers(db, stream, notify, at)
+
+    def offers(self, stream: str, seq: int, turns: int, since: float) -> list[NotifyCandidate]:
+        """What is on offer for a turn of a stream, the latest first.
+
+        Args:
+            stream: The stream.
+            seq: The turn's place in the order of acceptance.
+            turns: For how many turns after its own something stays on offer.
+            since: What was offered before is so no more (seconds since 1970).
+        """
+        later = "SELECT 1 FROM turns t WHERE t.stream=?1 AND t.seq>o.seq AND t.seq<=?2 LIMIT 1 OFFSET ?3"
+        where = f"stream=?1 AND seq<=?2 AND at>=?4 AND NOT EXISTS ({later})"
+        sql = f"SELECT path, title, reason FROM offers o WHERE {where} ORDER BY seq DESC, rowid DESC"
+        return [NotifyCandidate(*row) for row in self._rows(sql, stream, seq, turns, since)]
+
+    def end_offers(self, stream: str, paths: Iterable[str]) -> None:
+        """No longer offer resources to a stream."""
+        with self._write(sync="NORMAL") as db:
+            db.executemany("DELETE FROM offers WHERE stream=? AND path=?", [(stream, path) for path in paths])
+
     # Plans
 
     def put_plan(self, plan: Plan) -> int:
@@ -202,6 +247,11 @@ class State:
                     "payload=iif(messages>?1, payload, NULL) WHERE id=?4",
                     (f.messages, f.part, f.path, f.turn),
                 )
+            for edit in plan.edits:
+                if isinstance(edit, DropTurns) and not edit.kept_in:
+                    _forget(db, edit.turns)
+                if isinstance(edit, RemoveEvent) and not edit.kept_in:
+                    db.execute("UPDATE turns SET path='' WHERE path=?", (edit.path,))
             db.execute(
                 "INSERT INTO streams VALUES(?, 1) ON CONFLICT(stream) DO UPDATE SET version=version+1",
                 (plan.stream,),
@@ -244,6 +294,16 @@ class State:
                 "ON CONFLICT(id) DO UPDATE SET state='excluded', payload=NULL",
                 (id, stream, first),
             )
+
+    def forget(self, ids: Iterable[str]) -> None:
+        """Keep of excluded turns only that they are never to be recorded."""
+        with self._write() as db:
+            _forget(db, ids)
+
+    def drop_turns(self, ids: Iterable[str]) -> None:
+        """No longer know turns that are filed: they can be recorded again."""
+        with self._write() as db:
+            db.executemany("DELETE FROM turns WHERE id=? AND payload IS NULL", [(id,) for id in ids])
 
     def drop_note(self, path: str) -> None:
         with self._write(sync="NORMAL") as db:
@@ -326,7 +386,7 @@ class State:
             except sqlite3.DatabaseError as error:
                 if isinstance(error, sqlite3.OperationalError):
                     raise
-                self._set_aside()
+                set_aside(self.path)
                 self._connection = self._open()
         return self._connection
 
@@ -360,14 +420,44 @@ class State:
             raise
         return db
 
-    def _set_aside(self) -> None:
-        """Keep a damaged database for a person to look at; what it knew is read back from the notes."""
-        number = 1
-        while (aside := self.path.with_name(f"state.db.broken-{number}")).exists():
-            number += 1
-        self.path.rename(aside)
-        for suffix in ("-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+
+def set_aside(path: Path) -> None:
+    """Keep a damaged database for a person to look at; what it knew is read back from the notes."""
+    number = 1
+    while (aside := path.with_name(f"state.db.broken-{number}")).exists():
+        number += 1
+    path.rename(aside)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _forget(db: sqlite3.Connection, ids: Iterable[str]) -> None:
+    """Keep of turns only that they are never to be recorded: not where they were, nor what came with them."""
+    ids = list(ids)
+    db.executemany(
+        "DELETE FROM offers WHERE seq IN (SELECT seq FROM turns WHERE id=?)", [(id,) for id in ids]
+    )
+    db.executemany(
+        "UPDATE turns SET state='excluded', messages=0, filed=0, parts=0, path='', payload=NULL WHERE id=?",
+        [(id,) for id in ids],
+    )
+
+
+def _put_offers(
+    db: sqlite3.Connection, stream: str, notify: Iterable[NotifyCandidate], at: float, turn: str = ""
+) -> None:
+    """Put resources on offer, with a turn or, without one, after those that are there."""
+    if not (notify := list(notify)):
+        return
+    place = "SELECT seq FROM turns WHERE id=?5" if turn else "SELECT coalesce(max(seq), 0) FROM turns"
+    for n in notify:
+        db.execute(
+            f"INSERT INTO offers VALUES(?1, ?2, ?3, ?4, ({place}), ?6) ON CONFLICT(stream, path) DO UPDATE "
+            "SET title=excluded.title, reason=excluded.reason, seq=excluded.seq, at=excluded.at",
+            (stream, n.path, n.title, n.reason, turn, at),
+        )
+    latest = "SELECT rowid FROM offers WHERE stream=?1 ORDER BY seq DESC, rowid DESC LIMIT ?2"
+    db.execute(f"DELETE FROM offers WHERE stream=?1 AND rowid NOT IN ({latest})", (stream, _OFFERS))
 
 
 def _put_notes(db: sqlite3.Connection, notes: Iterable[NoteRow]) -> None:

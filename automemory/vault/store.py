@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,11 +43,18 @@ class Store:
 
     def exclude(self, id: str, stream: str, first: str) -> None:
         """Never record this turn (`first` is its first fingerprint), whoever hands it in again."""
-        line = f"{id}\t{first}\t{stream}\n"
+        self.exclude_all([(id, stream, first)])
+
+    def exclude_all(self, turns: Sequence[tuple[str, str, str]]) -> None:
+        """As `exclude`, for turns given by id, stream and first fingerprint."""
+        lines = "".join(f"{id}\t{first}\t{stream}\n" for id, stream, first in turns)
         try:
-            descriptor = os.open(self._tombstones, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            descriptor = os.open(self._tombstones, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             try:
-                os.write(descriptor, line.encode("utf-8", "replace"))
+                size = os.fstat(descriptor).st_size
+                os.lseek(descriptor, max(0, size - 1), os.SEEK_SET)
+                torn = os.read(descriptor, 1) not in (b"", b"\n")  # a line was cut off when it was written
+                os.write(descriptor, b"\n" * torn + lines.encode("utf-8", "replace"))
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)

@@ -208,7 +208,7 @@ def test_the_data_is_what_a_person_would_look_at() -> None:
     )
     assert blocks(data(boundary_messages(asked))) == {
         "earlier": "buy-milk: Buy milk",
-        "offers": "resource/deploy: mentions shipping",
+        "offers": "[[resource/deploy]] mentions shipping",
         "event": "fix-login: Fix the login\nopened with: Fix the login"
         "\nthen: Login fixed.\nthen: Tests are green.",
         "previous": "person: And now?\ntools: run x2 | run make\nagent: Ship it.",

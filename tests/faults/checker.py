@@ -15,7 +15,7 @@ BEGIN = re.compile(r"<!-- turn id=(\S+) at=(\S+) n=(\d+) by=\w+((?: \w+=\S+)*) -
 END = re.compile(r"<!-- /turn (\S+) -->")
 LINE = re.compile(r"- \[\[(daily/[^|\]]+)\|([^\]]+)\]\](?: — (.*))?")
 CLOSED_BY = {"switch", "day-end", "cap", "request", "end", "recovery"}
-REQUIRED = {"name", "title", "description", "status", "created", "updated", "thread"}
+REQUIRED = {"name", "title", "description", "status", "created", "updated"}
 
 
 @dataclass
@@ -82,9 +82,23 @@ def _read(root: Path, folder: Path, found: list[str]) -> Event:
         found.append(f"{event.path}: no frontmatter")
         return event
     event.fields = yaml.load(front[1], yaml.BaseLoader)
-    event.body, turns = front[2].split("## Turns\n", 1)
+    event.body, turns = _parted(folder, front[2], event, found)
     event.blocks = _blocks(event.path, turns, found)
     return event
+
+
+def _parted(folder: Path, text: str, event: Event, found: list[str]) -> tuple[str, str]:
+    """A note's text before its turns, and the turns, which may stand in a file of their own."""
+    if "turns" not in event.fields:
+        body, heading, turns = text.partition("## Turns\n")
+        if bool(heading) != ("thread" in event.fields):
+            found.append(f"{event.path}: turns without a thread, or a thread without turns")
+        return body, turns
+    apart = folder / "turns.md"
+    if event.fields["turns"] != f"[[daily/{event.day}/{event.name}/turns.md]]" or not apart.is_file():
+        found.append(f"{event.path}: turns are {event.fields['turns']}, which is not there")
+        return text, ""
+    return text, apart.read_bytes().decode("utf-8").split("## Turns\n", 1)[1]
 
 
 def _blocks(path: str, turns: str, found: list[str]) -> list[Block]:
@@ -150,7 +164,7 @@ def _check_streams(events: Sequence[Event], found: list[str]) -> None:
     for event in events:
         stream = (event.fields.get("agent", ""), event.fields.get("thread", ""))
         if (
-            event.fields
+            "thread" in event.fields
             and "closed" not in event.fields
             and (other := opened.setdefault(stream, event.path)) != event.path
         ):

@@ -17,22 +17,32 @@ from conversation import CLOCK, KeywordDecider, Step
 from faulty import Fault, Faults
 
 from automemory.errors import AutoMemoryError
+from automemory.maintenance.doctor import repair
+from automemory.maintenance.editor import Editor
+from automemory.maintenance.rebuild import rebuild
 from automemory.memory import AutoMemory
 from automemory.redact import make_redactor
+from automemory.synchronizer.toolkit import VaultToolkit
 
 Say = Callable[..., None]
 # Touches nothing, but what the library imports late is there before a fork.
 AutoMemory("unused", decider=KeywordDecider())
 make_redactor()("a text")
 _holders: list[int] = []
+OPTIONS: dict[str, Any] = {
+    "timezone": "UTC",
+    "clock": lambda: CLOCK,
+    "decider": KeywordDecider(),
+    "durability": "fsync",
+}
 
 
 def work(job: dict[str, Any], say: Say) -> None:
     vault = Path(job["vault"])
     faults = Faults(Fault(**job["fault"]))
     faults.install()
-    options = {"timezone": "UTC", "clock": lambda: CLOCK, "decider": KeywordDecider(), "durability": "fsync"}
-    memory = AutoMemory(vault, **(options | job["options"]))
+    schema = next((step["schema"] for step in job["steps"] if "schema" in step), "append")
+    memory = AutoMemory(vault, **(OPTIONS | {"note_schema": schema} | job["options"]))
     for step in job["steps"]:
         try:
             _step(step, memory, faults, vault, say)
@@ -57,6 +67,14 @@ def _step(step: Step, memory: AutoMemory, faults: Faults, vault: Path, say: Say)
         case "end":
             memory.close()
             say(done="end")
+        case "command":
+            _command(step["what"], vault)
+            say(done="command")
+        case "write":
+            kit = VaultToolkit(vault, timezone="UTC", clock=lambda: CLOCK, workspace=step["workspace"])
+            kit.write(step["path"], step["content"], True)
+            kit.close()
+            say(done="write")
         case "open":
             status = memory.status()
             say(waiting=status.waiting, unstored=status.unstored)
@@ -81,6 +99,19 @@ def _step(step: Step, memory: AutoMemory, faults: Faults, vault: Path, say: Say)
         case "unlock":
             os.kill(_holders.pop(), signal.SIGKILL)
             os.wait()
+
+
+def _command(what: list[str], vault: Path) -> None:
+    """What a person commands: a correction, a rebuild of the indexes, a repair."""
+    match what:
+        case ["rebuild"]:
+            rebuild(vault)
+        case ["doctor"]:
+            found = repair(vault, CLOCK, lambda agent: AutoMemory(vault, **OPTIONS, agent_id=agent or None))
+            assert not found.error, found.error
+        case [how, *arguments]:
+            with Editor(vault) as editor:
+                editor.make(lambda: getattr(editor, how)(*arguments), lambda correction: True)
 
 
 def _hold(vault: Path) -> None:

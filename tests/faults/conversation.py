@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
+from automemory.schema import ViewContext, ViewPatch
 
 NOON = datetime(2026, 5, 27, 12, 0, tzinfo=UTC)
 CLOCK = datetime(2026, 5, 28, 18, 0, tzinfo=UTC)
@@ -63,6 +67,24 @@ SCENARIOS = {
 }
 
 
+def with_notes(scenario: Scenario) -> Scenario:
+    """The scenario with the note schema `notes`: turns in a file of their own, an overview, and views."""
+
+    def noted(steps: Sequence[Step]) -> tuple[Step, ...]:
+        return tuple(step | {"schema": "notes"} if step["do"] == "turn" else step for step in steps)
+
+    [step] = noted([scenario.step])
+    return Scenario(noted(scenario.before), step, noted(scenario.after))
+
+
+SCENARIOS |= {
+    f"notes: {name}": with_notes(SCENARIOS[name])
+    for name in ("first", "continue", "switch", "new day", "resume", "extend")
+}
+QUICK = [name for name in SCENARIOS if "notes" not in name or "switch" in name]
+CASES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in SCENARIOS]
+
+
 class KeywordDecider:
     """A decider without memory: "about x" opens (or goes back to) x, any other turn continues."""
 
@@ -74,6 +96,11 @@ class KeywordDecider:
             summary_patch=f"On {about[1]}." if about else "More of it.",
         )
         return Verdict(decision, "local", p=0.9 if about else 0.1)
+
+    async def write_views(self, context: ViewContext) -> ViewPatch:
+        said = context.turn.user.partition("?")[0]
+        count = context.event.turns + 1
+        return ViewPatch({"Overview": f"{count} turns, the last: {said}.", "Progress": (f"Heard {said!r}.",)})
 
     async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
         return EventSummary(f"{event.slug} ended after {len(turns)} turns.")

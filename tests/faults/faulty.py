@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from power import Durable
@@ -22,7 +23,7 @@ from power import Durable
 from automemory.vault import state
 
 IDLE = "nothing done"
-OPERATIONS = ("open", "write", "fsync", "link", "replace", "rename", "mkdir", "unlink", "ftruncate")
+OPERATIONS = ("open", "write", "fsync", "link", "replace", "rename", "mkdir", "unlink", "rmdir", "ftruncate")
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ class Faults:
             self.durable.synced(args[0])
         if self.durable and name == "open" and args[1] & os.O_EXCL:
             self.durable.created(result)
+        if self.durable and name == "rename":
+            self.durable.moved(Path(args[0]), Path(args[1]))
         return result
 
     def _fail(self, args: tuple[Any, ...]) -> None:

@@ -37,6 +37,11 @@ class Durable:
     def created(self, descriptor: int) -> None:
         self._ids[os.fstat(descriptor).st_ino] = next(self._numbers)
 
+    def moved(self, source: Path, target: Path) -> None:
+        """A folder takes along what is durable in it, whether or not its new name is."""
+        for place in [p for p in self._names if p == source or source in p.parents]:
+            self._names[target / place.relative_to(source)] = self._names[place]
+
     def synced(self, descriptor: int) -> None:
         place = Path(f"/proc/self/fd/{descriptor}").readlink()
         self._list(place) if place.is_dir() else self._read(place)

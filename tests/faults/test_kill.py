@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conversation import SCENARIOS, Step
+from conversation import CASES, SCENARIOS, Step
 from faulty import IDLE
 from runner import Job, Run, Runner
 from vaults import Prepared, copy, files
@@ -18,7 +18,7 @@ ARM: Step = {"do": "arm"}
 END: Step = {"do": "end"}
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", CASES)
 def test_a_kill_at_any_point_loses_nothing(
     name: str, runner: Runner, prepared: Prepare, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conversation import SCENARIOS
+from conversation import CASES, SCENARIOS
 from runner import Job, Runner
 from test_kill import ARM, faults, finish, interrupted, points
 from vaults import Prepared, copy
@@ -21,7 +21,7 @@ def left(vault: Path) -> Path:
     return vault.parent.with_name(f"{vault.parent.name}-durable") / vault.name
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", CASES)
 def test_acknowledged_turns_survive_a_power_cut(
     name: str, runner: Runner, prepared: Prepare, tmp_path: Path
 ) -> None:

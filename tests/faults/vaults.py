@@ -40,7 +40,10 @@ def write_by_hand(vault: Path) -> None:
     note = vault / "daily/2026-05-27/alpha/alpha.md"
     comment, rating, heading, own = KEPT["daily/2026-05-27/alpha/alpha.md"]
     text = note.read_text("utf-8").replace("\nstatus:", f"\n{comment}\n{rating}\nstatus:", 1)
-    note.write_text(text.replace("## Turns\n", f"{heading}\n\n{own}\n\n## Turns\n", 1), "utf-8")
+    section = f"{heading}\n\n{own}\n"
+    apart = "## Turns\n" not in text  # the turns stand in a file of their own
+    text = f"{text}\n{section}" if apart else text.replace("## Turns\n", f"{section}\n## Turns\n", 1)
+    note.write_text(text, "utf-8")
     (note.parent / "trace.txt").write_text("a material\n", "utf-8")
     (vault / "resource").mkdir()
     (vault / "resource/r.md").write_text("a resource\n", "utf-8")

@@ -5,7 +5,8 @@ Each folder here holds a conversation (`conversation.yaml`) and the vault that h
 
 A conversation is a list of steps. A turn has `messages` (each one `user:`, `assistant:` or `tool:` with its
 text, `id`, `at`, `calls`), perhaps `thread`, `event`, `agent`, `complete: false`, the outcome it `gives`, and
-`decide`: what the decider answers (`new: slug`, `patch:`, `p:`, `title:`), or `fail`. Other steps are what a
+`decide`: what the decider answers (`new: slug`, `patch:`, `p:`, `title:`), or `fail`; with a note schema that
+keeps sections `views`, what a model says of them, or `fail`; without it there is none. Other steps are what a
 person does to the vault meanwhile: `write:` a file, `replace:` a piece of one, change its `line_ends:`, or
 `close_event:`. `summaries:` are the answers to final summaries, by slug.
 """
@@ -23,6 +24,7 @@ import yaml
 
 from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
 from automemory.memory import AutoMemory
+from automemory.schema import ViewContext, ViewPatch
 from automemory.turn import Turn
 
 HERE = Path(__file__).parent
@@ -40,6 +42,7 @@ class Script:
     def __init__(self, summaries: Mapping[str, Any]) -> None:
         self.answers: list[Any] = []
         self.unexpected: list[str] = []
+        self.views: list[Any] = []
         self._summaries = summaries
 
     async def decide(self, context: DecisionContext) -> Verdict:
@@ -57,6 +60,12 @@ class Script:
             p=answer.get("p"),
             title=answer.get("title", ""),
         )
+
+    async def write_views(self, context: ViewContext) -> ViewPatch | None:
+        said = self.views.pop(0) if self.views else None
+        if said == "fail":
+            raise TimeoutError("the model did not answer within 20 seconds")
+        return ViewPatch(said) if said else None
 
     async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
         if event.slug not in self._summaries:
@@ -110,6 +119,7 @@ class Performance:
     def _record(self, step: Mapping[str, Any]) -> None:
         decide = step.get("decide", [])
         self.decider.answers += decide if isinstance(decide, list) else [decide]
+        self.decider.views += [step["views"]] if "views" in step else []
         memory, messages = self._memory(step), [_message(m) for m in step["messages"]]
         thread, event = step.get("thread", "main"), step.get("event")
         if step.get("complete", True):

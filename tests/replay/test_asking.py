@@ -10,7 +10,8 @@ import pytest
 from stub_openai import StubOpenAI
 
 from automemory import _terminal as terminal
-from automemory.cli import INPUT, USAGE, main
+from automemory.cli import main
+from automemory.cli.common import INPUT, USAGE
 from automemory.errors import ConfigError, ImportFailed
 from automemory.evaluate import Labelled, Score, read_labelled
 from automemory.memory import AutoMemory

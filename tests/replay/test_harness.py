@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -12,11 +14,12 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from saved import SAVED, chat, chatgpt, claude, line, lines, node
 
 from automemory.decision import BoundaryDecision, DecisionContext, Verdict
 from automemory.errors import ImportFailed
 from automemory.memory import AutoMemory
-from automemory.replay import Progress, ReplayReport, replay
+from automemory.replay import Progress, ReplayReport, replay, survey
 from automemory.replay.importers import Conversation
 from automemory.replay.spool import Spool
 from automemory.turn import Message
@@ -376,6 +379,186 @@ def test_all_roles_are_recorded_in_order(tmp_path: Path, vault: Path) -> None:
         ("narrator", "n"),
         ("assistant", "a"),
     ]
+
+
+def zipped(path: Path, members: dict[str, Any]) -> Path:
+    """An archive of JSON files."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, value in members.items():
+            archive.writestr(name, value if isinstance(value, str) else json.dumps(value))
+    return path
+
+
+def test_a_zipped_and_sharded_export_is_read_like_a_file(tmp_path: Path, vault: Path) -> None:
+    """B42, B54: by what is in it, whatever its name; the unpacked shards add nothing to it."""
+    shards = [
+        [chatgpt(node(f"q{i}", "root", "user", f"from shard {i}"), create_time=f"2026-01-0{i}T10:00:00Z")]
+        for i in (1, 2)
+    ]
+    export = zipped(
+        tmp_path / "export.bin",
+        {
+            "conversations-000.json": shards[0],
+            "more/conversations-001.json": shards[1],
+            "user.json": {"id": "u", "email": "e"},
+            "__MACOSX/._user.json": "x",
+            "chat.html": "<html>",
+        },
+    )
+    report = run(vault, export)
+    assert said(vault) == [["from shard 1"], ["from shard 2"]]
+    assert {(Path(s.path).name, s.format) for s in report.sources if not s.skipped} == {
+        ("conversations-000.json", "chatgpt"),
+        ("conversations-001.json", "chatgpt"),
+    }
+    assert {Path(s.path).name for s in report.sources if s.skipped} == {"user.json", "chat.html"}
+    unpacked = tmp_path / "unpacked"
+    unpacked.mkdir()
+    for number, shard in enumerate(shards):
+        (unpacked / f"c{number}.json").write_text(json.dumps(shard), encoding="utf-8")
+    assert run(vault, unpacked).outcomes == {"duplicate": 2}
+
+
+def test_two_exports_of_the_same_name_are_told_apart(tmp_path: Path, vault: Path) -> None:
+    """B42: both ChatGPT and Claude.ai call it `conversations.json`."""
+    a = zipped(tmp_path / "a.zip", {"conversations.json": [claude(chat("a", "human", "to Claude"))]})
+    b = zipped(tmp_path / "b.zip", {"conversations.json": [chatgpt(node("a", "root", "user", "to ChatGPT"))]})
+    assert [s.format for s in run(vault, a, b).sources] == ["claude-ai", "chatgpt"]
+
+
+def test_an_archive_without_turns_and_a_damaged_one_fail(tmp_path: Path, vault: Path) -> None:
+    """B42, B50: before anything is written, whatever else is given."""
+    good = save(tmp_path / "good.jsonl", talk("one"))
+    useless = zipped(tmp_path / "useless.zip", {"user.json": {"id": 1}})
+    damaged = tmp_path / "damaged.zip"
+    damaged.write_bytes(zipped(tmp_path / "whole.zip", {"c.json": [talk("one")]}).read_bytes()[:-30])
+    empty = zipped(tmp_path / "empty.zip", {})
+    for archive, why in ((useless, "no turn in any of 1 files"), (damaged, "damaged"), (empty, "no file")):
+        with pytest.raises(ImportFailed, match=f"{archive.name}.*{why}"):
+            run(vault, good, archive)
+    assert not vault.exists() or not list(vault.rglob("*.md"))
+
+
+def test_an_archive_that_breaks_off_gives_what_came_before(tmp_path: Path, vault: Path) -> None:
+    """B50: a member whose data is damaged further on."""
+    noise = random.Random(1)
+    talks = [talk("".join(noise.choices("abcdefgh ", k=3000)), note=f"t{i}") for i in range(300)]
+    export = zipped(tmp_path / "e.zip", {"c.json": talks})
+    data = bytearray(export.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 200] = b"\xff" * 200
+    export.write_bytes(data)
+    report = survey([export], date=date(2026, 6, 1))
+    assert 0 < report.turns < 300
+    assert report.sources[0].bad >= 1
+
+
+def test_resumed_transcripts_are_one_stream_and_the_longest_counts(tmp_path: Path, vault: Path) -> None:
+    """B46: two files share their first ten messages, under two projects; each message is recorded once.
+
+    Where the last shared question was answered twice, the longer transcript says how.
+    """
+    at = {"timestamp": "2026-03-05T10:00:00Z"}
+    past = [
+        line(f"u{i}", "assistant" if i % 2 else "user", f"said {i}", f"u{i - 1}", **at) for i in range(10)
+    ]
+    past.append(line("u10", "user", "the last shared question", "u9", **at))
+    short = [*past, line("x1", "assistant", "short answer", "u10", **at)]
+    long = [
+        *past,
+        line("y1", "assistant", "long answer", "u10", **at),
+        line("y2", "user", "and then?", "y1", **at),
+        line("y3", "assistant", "nothing", "y2", **at),
+    ]
+    orders = []
+    for number, names in enumerate([("a", "b"), ("b", "a")]):
+        home = tmp_path / f"home{number}"
+        for name, records in zip(names, (short, long), strict=True):
+            (home / name).mkdir(parents=True)
+            (home / name / "s1.jsonl").write_text(lines(*records), encoding="utf-8")
+        report = run(tmp_path / f"vault{number}", home)
+        assert report.outcomes == {"recorded": 7, "duplicate": 6}
+        orders.append(files(tmp_path / f"vault{number}"))
+    assert orders[0] == orders[1]
+    assert b"long answer" in b"".join(orders[0].values())
+    assert b"short answer" not in b"".join(orders[0].values())
+    assert len({head.thread for head in Reader(tmp_path / "vault0").events()}) == 1
+
+
+@pytest.mark.parametrize("name", sorted(SAVED))
+def test_every_format_is_imported_once(tmp_path: Path, vault: Path, name: str) -> None:
+    """B54: again, in another zone, in an archive, and beside a copy of it where the source has ids."""
+    source = tmp_path / "a.data"
+    source.write_text(lines(*SAVED[name]), encoding="utf-8")
+    assert run(vault, source).outcomes == {"recorded": 1}
+    before = files(vault)
+    packed = zipped(tmp_path / "a.zip", {"x": source.read_text(encoding="utf-8")})
+    for options in ({}, {"timezone": "America/New_York"}, {"date": date(2027, 1, 1)}):
+        for again in (source, packed):
+            assert run(vault, again, **options).outcomes == {"duplicate": 1}
+    assert files(vault) == before
+    if name in {"chatgpt", "claude-ai", "claude-code", "codex", "langsmith"}:
+        assert run(tmp_path / "other", source, packed).outcomes == {"recorded": 1, "duplicate": 1}
+
+
+def test_a_survey_reads_everything_and_writes_nothing(tmp_path: Path) -> None:
+    """What would be left out is counted as a replay would; a second look finds the same."""
+    talks = [talk(f"day {d}", at=f"2026-03-0{d}T10:00:00Z", ids=f"d{d}") for d in range(1, 4)]
+    source, again = save(tmp_path / "a.jsonl", *talks, talk("undated")), save(tmp_path / "b.jsonl", talks[2])
+    before = sorted(tmp_path.rglob("*"))
+    report = survey([source, again], since=date(2026, 3, 2), date=date(2026, 3, 9), zone=ZoneInfo(ZONE))
+    assert [(s.turns, s.outside, s.undated, s.outcomes["duplicate"]) for s in report.sources] == [
+        (4, 1, 1, 0),
+        (1, 0, 0, 1),
+    ]
+    assert sorted(tmp_path.rglob("*")) == before
+    with pytest.raises(ImportFailed, match="none of the 1 turns"):
+        survey([again], until=date(2020, 1, 1))
+
+
+def test_what_is_left_out_is_reported_with_the_reason(tmp_path: Path, vault: Path) -> None:
+    """B44, B48: and where nothing else is in a file, that is the reason why it fails."""
+    machine = line("m", "user", "note", isMeta=True)
+    source = tmp_path / "a.jsonl"
+    source.write_text(
+        lines(line("a", "user", "Hello"), machine, {"type": "new", "sessionId": "s"}), encoding="utf-8"
+    )
+    assert run(vault, source).as_dict()["sources"][0]["left_out"] == {
+        "lines that the host wrote": 1,
+        "records of an unknown kind (new)": 1,
+    }
+    source.write_text(lines(machine), encoding="utf-8")
+    with pytest.raises(ImportFailed, match=r"no turn read as claude-code .*lines that the host wrote: 1"):
+        run(vault, source)
+
+
+def test_progress_goes_through_all_files(tmp_path: Path) -> None:
+    """Bytes of all files together, also within a file that is one long conversation."""
+    a = save(tmp_path / "a.jsonl", *({"role": "user", "content": "x" * 1000} for _ in range(2000)))
+    b = zipped(tmp_path / "b.zip", {"c.json": [talk("one")]})
+    steps: list[Progress] = []
+    survey([a, b], on_progress=steps.append)
+    total = steps[-1].total
+    assert {step.total for step in steps} == {total}
+    assert total > a.stat().st_size
+    assert any(0 < step.done < a.stat().st_size for step in steps)
+
+
+def test_ctrl_c_while_reading_records_nothing(tmp_path: Path, vault: Path) -> None:
+    source = save(tmp_path / "a.jsonl", talk("one"))
+    report = run(vault, source, on_progress=lambda progress: signal.raise_signal(signal.SIGINT))
+    assert report.interrupted
+    assert not report.outcomes
+
+
+def test_a_long_conversation_is_recorded_like_a_short_one(
+    tmp_path: Path, vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What of it waits on disk makes no difference."""
+    source = save(tmp_path / "a.jsonl", talk(*map(str, range(40)), at="2026-03-05T10:00:00Z", ids="s"))
+    run(tmp_path / "whole", source)
+    monkeypatch.setattr("automemory.replay.importers.kept._COST", 5_000_000)
+    assert run(vault, source).outcomes == {"recorded": 40}
+    assert files(vault) == files(tmp_path / "whole")
 
 
 def test_the_spool_gives_back_what_it_got_in_any_order() -> None:

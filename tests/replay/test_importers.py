@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -21,33 +22,19 @@ from langchain_core.messages import (
     ToolMessage,
     messages_to_dict,
 )
+from saved import HELLO, SAVED, find, format_of, lines, read
 
 from automemory.errors import ConfigError, ImportFailed
-from automemory.replay.importers import FORMATS, BadRecord, Conversation, importer_for
-from automemory.replay.importers.json_stream import MAX_TEXT, Broken, stream
+from automemory.replay.importers import FORMATS, Conversation, importer_for
+from automemory.replay.importers.json_stream import Broken, stream
 from automemory.replay.importers.records import records
+from automemory.replay.importers.tidy import MAX_TEXT
 
-HELLO = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi there"}]
 ODD = "a\u2028b\u2029c\u0085d\x0be\x0cf\rg"
-
-
-def read(data: bytes | str, format: str = "auto") -> tuple[list[Conversation], list[BadRecord]]:
-    file = io.BytesIO(data.encode() if isinstance(data, str) else data)
-    found = list(importer_for(file, format).read(file))
-    conversations = [item for item in found if isinstance(item, Conversation)]
-    return conversations, [item for item in found if isinstance(item, BadRecord)]
-
-
-def format_of(data: bytes | str) -> str:
-    return importer_for(io.BytesIO(data.encode() if isinstance(data, str) else data)).name
 
 
 def texts(conversation: Conversation) -> list[str]:
     return [message.text for message in conversation.messages]
-
-
-def lines(*values: Any) -> str:
-    return "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
 
 
 LANGCHAIN: list[BaseMessage] = [
@@ -76,7 +63,15 @@ LANGCHAIN_DUMPS = {
         ("openai", lines({"messages": HELLO}, {"messages": HELLO})),
         ("openai", json.dumps([{"messages": HELLO}])),
         ("openai", json.dumps({"messages": HELLO}, indent=2)),
-        ("openai", lines({"conversations": HELLO})),
+        ("sharegpt", lines({"conversations": HELLO})),
+        ("chatgpt", json.dumps(SAVED["chatgpt"][0], indent=1)),
+        ("chatgpt", json.dumps({"conversations": SAVED["chatgpt"]})),
+        ("claude-ai", json.dumps(SAVED["claude-ai"][0])),
+        ("claude-ai", json.dumps({"conversations": SAVED["claude-ai"]}, indent=1)),
+        ("langsmith", json.dumps({"runs": SAVED["langsmith"]})),
+        *((name, lines(*records)) for name, records in SAVED.items()),
+        *((name, json.dumps(records)) for name, records in SAVED.items()),
+        *((name, json.dumps(records, indent=2)) for name, records in SAVED.items()),
         ("langchain", lines(*LANGCHAIN_DUMPS["dumpd"])),
         ("langchain", json.dumps({"messages": LANGCHAIN_DUMPS["dumpd"]})),
         ("langchain", lines({"messages": LANGCHAIN_DUMPS["model_dump"]})),
@@ -101,9 +96,11 @@ def test_recognises_a_format_by_its_content(name: str, data: str) -> None:
         ("user: hello\nassistant: hi\n", "no JSON"),
         ("\x89PNG\r\n\x1a\n", "no JSON"),
         ('{"name": "a", "version": 3}', "keys name, version"),
-        ('[{"uuid": "1", "chat_messages": [{"sender": "human", "text": "Hello"}]}]', "chat_messages"),
-        ('[{"title": "x", "mapping": {"n": {"message": {"author": {"role": "user"}}}}}]', "mapping"),
-        ('{"type": "user", "message": {"role": "user", "content": "Hello"}}\n', "JSON lines"),
+        ('[{"uuid": "1", "chat_messages": "none"}]', "chat_messages"),
+        ('[{"title": "x", "mapping": []}]', "mapping"),
+        ('{"type": "user", "text": "Hello"}\n', "JSON lines"),
+        ('{"conversations": [{"id": 1}]}', "conversations"),
+        ('[{"uuid": "p", "name": "a project", "docs": []}]', "docs, name, uuid"),
         ("[1, 2, 3]", "JSON array"),
         ("[]", "JSON array"),
     ],
@@ -183,14 +180,14 @@ def test_system_and_developer_messages_are_left_out() -> None:
 
 def test_bad_rows_are_located() -> None:
     """B50: a bad message is told by record and place within it, and the rest of its conversation is kept."""
-    ((_, second), bad) = read(
+    ((_, second), bad, left_out) = find(
         lines({"messages": HELLO}, {"messages": [HELLO[0], 3, HELLO[1]]}, {"messages": []})
     )
     assert texts(second) == ["Hello", "Hi there"]
     assert [(b.position, b.reason) for b in bad] == [
         ("line 2, message 2", "a message is expected here, not a number"),
-        ("line 3", "nobody says anything in it"),
     ]
+    assert left_out == {"conversations in which nobody says anything": 1}
 
 
 @pytest.mark.parametrize("wrap", [lambda rows: rows, lambda rows: [{"messages": rows}]])
@@ -239,7 +236,9 @@ def test_a_cut_array_gives_what_is_whole() -> None:
         whole = json.dumps([{"messages": HELLO}] * 3, indent=indent)
         conversations, bad = read(whole[: whole.rindex("Hi there") + 2])
         assert len(conversations) == 2
-        assert [(b.position, b.reason) for b in bad] == [("record 3", "the file ends in the middle of it")]
+        assert [(b.position, b.reason) for b in bad] == [
+            ("record 3", "it ends in the middle; the rest of the file is left out")
+        ]
 
 
 def test_a_broken_array_gives_what_comes_before() -> None:
@@ -308,24 +307,133 @@ def test_no_bytes_make_a_reader_fail(data: bytes) -> None:
         read(data, name)
 
 
-@given(
-    st.recursive(
-        st.none() | st.integers() | st.text(),
-        lambda inner: (
-            st.lists(inner)
-            | st.dictionaries(
-                st.sampled_from(
-                    ["role", "content", "messages", "type", "data", "lc", "kwargs", "turns", "id"]
-                )
-                | st.text(),
-                inner,
-            )
-        ),
-    )
+KEYS = [
+    "role",
+    "content",
+    "messages",
+    "type",
+    "data",
+    "lc",
+    "kwargs",
+    "turns",
+    "id",
+    "mapping",
+    "message",
+    "author",
+    "parent",
+    "children",
+    "current_node",
+    "chat_messages",
+    "sender",
+    "text",
+    "attachments",
+    "files",
+    "uuid",
+    "parentUuid",
+    "payload",
+    "item",
+    "call_id",
+    "output",
+    "arguments",
+    "run_type",
+    "inputs",
+    "outputs",
+    "child_runs",
+    "extra",
+    "metadata",
+    "generations",
+    "conversations",
+    "from",
+    "value",
+    "timestamp",
+    "create_time",
+    "tool_calls",
+    "parts",
+    "content_type",
+    "recipient",
+    "origin",
+    "attachment",
+    "record_type",
+    "instructions",
+]
+WORDS = [
+    "user",
+    "assistant",
+    "tool",
+    "function_call",
+    "message",
+    "event_msg",
+    "response_item",
+    "user_message",
+    "item_completed",
+    "text",
+    "tool_result",
+    "tool_use",
+    "attachment",
+    "summary",
+    "llm",
+    "chain",
+    "human",
+    "AgentMessage",
+    "multimodal_text",
+]
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(WORDS),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=3), inner, max_size=5)
+    ),
+    max_leaves=12,
 )
+
+
+@given(VALUES)
 def test_no_json_makes_a_reader_fail(value: Any) -> None:
     """B43, B53: JSON of any shape is read or counted, never a crash."""
     for data in (json.dumps(value), json.dumps([value], indent=1), lines(value, value)):
+        read_anyhow(data)
+        for name in FORMATS:
+            read(data, name)
+
+
+@given(st.sampled_from(sorted(SAVED)), VALUES, st.data())
+def test_no_drift_of_a_format_makes_its_reader_fail(name: str, value: Any, data: st.DataObject) -> None:
+    """Whatever else stands in the place of a value that a format has; the rest is still read or counted."""
+    records = copy.deepcopy(SAVED[name])
+    places = list(inside(records))
+    holder, key = data.draw(st.sampled_from(places))
+    if data.draw(st.booleans()):
+        holder[key] = value
+    else:
+        del holder[key]
+    read_anyhow(lines(*records))
+    for text in (lines(*records), json.dumps(records)):
+        read(text, name)
+
+
+def inside(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in a JSON value, as what holds it and its key there."""
+    for key in (
+        list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    ):
+        yield value, key
+        yield from inside(value[key])
+
+
+def read_anyhow(data: str) -> None:
+    try:
+        read(data)
+    except ImportFailed as refusal:
+        assert "formats known" in str(refusal)
+
+
+@pytest.mark.parametrize("open_, close", ["[]", ('{"content": ', "}"), ('{"messages": [', "]}")])
+def test_nesting_without_end_is_no_crash(open_: str, close: str) -> None:
+    """Nothing recursive ever sees more levels than it can take."""
+    deep = open_ * 20_000 + "1" + close * 20_000
+    row = '{"role": "user", "content": %s}'
+    for data in (f"[{row % deep}, {row % 1}]", f"{row % deep}\n{row % 1}\n", deep, deep[:30_000]):
+        read_anyhow(data)
         for name in FORMATS:
             read(data, name)
 

@@ -9,15 +9,41 @@ import codecs
 from typing import BinaryIO
 
 from automemory.errors import ConfigError, ImportFailed
-from automemory.replay.importers.conversation import Conversation, Importer
+from automemory.replay.importers.chatgpt import ChatGPT
+from automemory.replay.importers.claude_ai import ClaudeAI
+from automemory.replay.importers.claude_code import ClaudeCode
+from automemory.replay.importers.codex import Codex
+from automemory.replay.importers.conversation import Conversation, Found, Importer
 from automemory.replay.importers.langchain_dump import LangChainDump
+from automemory.replay.importers.langsmith import LangSmith
 from automemory.replay.importers.openai_chat import OpenAIChat
 from automemory.replay.importers.plain import Plain
-from automemory.replay.importers.records import BadRecord, Sample, sample
+from automemory.replay.importers.records import BadRecord, LeftOut, Sample, sample
+from automemory.replay.importers.sharegpt import ShareGPT
 
-__all__ = ["FORMATS", "IMPORTERS", "BadRecord", "Conversation", "Importer", "Sample", "importer_for"]
+__all__ = [
+    "FORMATS",
+    "IMPORTERS",
+    "BadRecord",
+    "Conversation",
+    "Found",
+    "Importer",
+    "LeftOut",
+    "Sample",
+    "importer_for",
+]
 
-IMPORTERS: tuple[Importer, ...] = (LangChainDump(), OpenAIChat(), Plain())
+IMPORTERS: tuple[Importer, ...] = (
+    ChatGPT(),
+    ClaudeAI(),
+    ClaudeCode(),
+    Codex(),
+    LangSmith(),
+    ShareGPT(),
+    LangChainDump(),
+    OpenAIChat(),
+    Plain(),
+)
 """All formats, the narrower before the wider: the first that detects a file reads it."""
 
 FORMATS = tuple(importer.name for importer in IMPORTERS)

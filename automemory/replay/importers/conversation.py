@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from automemory.errors import ConfigError
-from automemory.replay.importers.records import BadRecord, Sample
+from automemory.replay.importers.kept import Kept
+from automemory.replay.importers.records import BadRecord, LeftOut, Sample
 from automemory.turn import Message, fingerprint, parse_time, read_messages
 
 _COUNTER = re.compile(r"\D{0,12}\d{1,6}")
@@ -36,7 +37,7 @@ class Conversation:
     """
 
     id: str
-    messages: tuple[Message, ...]
+    messages: Sequence[Message]
     position: str
     title: str = ""
     named_by_source: bool = True
@@ -45,6 +46,10 @@ class Conversation:
     def at(self) -> datetime | None:
         """The first time that any of its messages has."""
         return next((m.at for m in self.messages if m.at is not None), None)
+
+
+Found: TypeAlias = Conversation | BadRecord | LeftOut
+"""What an importer finds in a file."""
 
 
 class Importer(Protocol):
@@ -56,7 +61,7 @@ class Importer(Protocol):
         """Whether a file that begins like this is of this format."""
         ...
 
-    def read(self, file: BinaryIO) -> Iterator[Conversation | BadRecord]:
+    def read(self, file: BinaryIO) -> Iterator[Found]:
         """The conversations of a file and what of it cannot be read; never raises for what is in the file."""
         ...
 
@@ -64,20 +69,26 @@ class Importer(Protocol):
 class Draft:
     """A conversation that is being read, message by message."""
 
-    def __init__(self, position: str, source: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, position: str, source: Mapping[str, Any] | None = None, *, unique_ids: bool = False
+    ) -> None:
         """Begin a conversation.
 
         Args:
             position: Where it begins.
             source: The record around its messages, which may have its id, its time and its title.
+            unique_ids: Whether the source gives no id twice, in whatever file.
         """
         about = source or {}
         self._position = position
-        self._messages: list[Message] = []
+        self._messages: Kept[Message] = Kept()
+        self._seen: set[str] = set()
         self._seed = next((about[k] for k in _ID_KEYS if isinstance(about.get(k), str) and about[k]), "")
+        self._chain = self._seed
         self._at = next((at for at in (parse_time(about.get(k)) for k in _TIME_KEYS) if at), None)
         title = about.get("title")
         self._title = title if isinstance(title, str) else ""
+        self._named = unique_ids or bool(self._seed and not _COUNTER.fullmatch(self._seed))
 
     def add(self, position: str, row: Any) -> Iterator[BadRecord]:
         """Take one message; yields what is wrong with it, if anything is."""
@@ -89,24 +100,49 @@ class Draft:
         except ConfigError:
             yield BadRecord(position, "no role: a message is an object with 'role' and 'content'")
         else:
-            self._messages += [message for message in found if message.role != "system"]
+            self.take(found)
 
-    def finish(self) -> Iterator[Conversation | BadRecord]:
-        """The conversation, or the record that there is none."""
+    def take(self, messages: Iterable[Message]) -> None:
+        """Take messages that are read already."""
+        for message in messages:
+            if message.role != "system":
+                self._take(message)
+
+    def finish(self) -> Iterator[Conversation | LeftOut]:
+        """The conversation, or that there is none."""
         if not self._messages:
-            yield BadRecord(self._position, "nobody says anything in it")
+            yield LeftOut("conversations in which nobody says anything")
             return
-        first = self._messages[0]
-        if first.at is None and self._at is not None:
-            self._messages[0] = replace(first, at=self._at)
-        messages = _named(self._messages, self._seed)
-        named = messages[0].id == first.id or bool(self._seed and not _COUNTER.fullmatch(self._seed))
-        yield Conversation(messages[0].id or "", messages, self._position, self._title, named)
+        messages = self._messages if self._messages.spilled else tuple(self._messages)
+        yield Conversation(messages[0].id or "", messages, self._position, self._title, self._named)
+
+    def _take(self, message: Message) -> None:
+        if not self._messages:
+            self._named |= bool(message.id and (self._seed or not _COUNTER.fullmatch(message.id)))
+            message = replace(message, at=message.at or self._at)
+        named = replace(message, id=self._name(message))
+        size = len(message.text) + sum(len(call.arguments) for call in message.tool_calls)
+        self._messages.append(named, size)
+
+    def _name(self, message: Message) -> str:
+        """An id that no other conversation's message has.
+
+        A mere counter (`1`, `msg-12`) tells messages of one conversation apart, not of two. An id that comes
+        twice is kept for the first.
+        """
+        self._chain = short_hash(self._chain, fingerprint(message))
+        name = message.id or self._chain
+        if name in self._seen:
+            name = self._chain
+        elif _COUNTER.fullmatch(name):
+            name = f"{name}-{self._chain}"
+        self._seen.add(name)
+        return name
 
 
 def read_conversation(
     rows: Iterable[Any], position: str, source: Mapping[str, Any] | None = None
-) -> Iterator[Conversation | BadRecord]:
+) -> Iterator[Found]:
     """One conversation from its rows, after the rows of it that are no messages."""
     draft = Draft(position, source)
     for number, row in enumerate(rows, 1):
@@ -114,25 +150,9 @@ def read_conversation(
     yield from draft.finish()
 
 
-def _named(messages: list[Message], seed: str) -> tuple[Message, ...]:
-    """The messages, each with an id that no other conversation's message has.
-
-    A mere counter (`1`, `msg-12`) tells messages of one conversation apart, not of two. An id that comes
-    twice is kept for the first.
-    """
-    chain, seen, named = seed, set[str](), list[Message]()
-    for message in messages:
-        chain = hashlib.sha256(f"{chain}\x1f{fingerprint(message)}".encode("utf-8", "replace")).hexdigest()[
-            :16
-        ]
-        name = message.id or chain
-        if name in seen:
-            name = chain
-        elif _COUNTER.fullmatch(name):
-            name = f"{name}-{chain}"
-        seen.add(name)
-        named.append(replace(message, id=name))
-    return tuple(named)
+def short_hash(*parts: str) -> str:
+    """16 hex digits for some texts."""
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _kind(value: Any) -> str:

@@ -1,58 +1,49 @@
 """The values of a JSON document of any size, one at a time, with ijson.
 
-Its parser takes only clean JSON and stops at the first fault, so what can be mended is mended before it.
+Its parser takes only clean JSON, stops at the first fault and holds whole strings; `tidy` does what can be
+done about that.
 """
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any
 
 import ijson  # type: ignore[import-untyped]
-from ijson.common import ObjectBuilder  # type: ignore[import-untyped]
 
 from automemory.content import clean
+from automemory.replay.importers.kept import LIMIT, Kept, KeptMap
+from automemory.replay.importers.tidy import MAX_TEXT, Readable, Tidy
 
-MAX_TEXT = 100_000
-"""Characters kept of one string: several times what a note shows, and thousands of them fit in memory."""
+DEEPEST = 200
+"""Levels of lists and objects in a value; what lies deeper is null, since nothing recursive could take it."""
 
-_SPACED = b" " * 32 + bytes(range(32, 256))
 _BASE64 = re.compile(r"data:|[A-Za-z0-9+/=_-]{256}")
-_OPEN_ESCAPE = re.compile(
-    r"\\(?:u[0-9a-fA-F]{0,3}|u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?)?\Z"
-)
-_HALVES = re.compile(
-    r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
-)
-
-
-# A number that Python takes for none can crash the parser. An escape among its digits makes it no number, and
-# changes nothing where the digits are text; it comes after those that an escape before them may need. Half
-# the length that Python takes, since a number may be cut in two where the file is read in pieces.
-_ENDLESS = re.compile(r"(?<![0-9])([0-9]{4})([0-9])([0-9]{2000,})|([eE][+-]?[0-9]{4})([0-9])([0-9]{8,})")
+_LEFT_OUT = re.compile(r"\n\(… (\d{1,12}) characters left out …\)\n")
 
 
 class Broken(ValueError):
     """The document cannot be read from here on."""
 
 
-def stream(file: BinaryIO, *, items: bool) -> Iterator[Any]:
+def stream(file: Readable, *, items: bool) -> Iterator[Any]:
     """The items of an array, or else the values that stand one after another in the file.
+
+    A list or an object directly within a value may be a `Kept` or a `KeptMap` if it is large.
 
     Raises:
         Broken: where the parser gives up; what came before has been yielded.
     """
     top, depth = int(items), 0
-    builder: ObjectBuilder | None = None
+    builder: _Builder | None = None
     for event, value in _events(file, several=not items):
         if event in {"end_map", "end_array"}:
             depth -= 1
         if depth >= top:
-            builder = builder or ObjectBuilder()
+            builder = builder or _Builder()
             builder.event(event, value)
         if event in {"start_map", "start_array"}:
             depth += 1
@@ -61,26 +52,27 @@ def stream(file: BinaryIO, *, items: bool) -> Iterator[Any]:
             builder = None
 
 
-def begin(file: BinaryIO, events: int) -> Any:
-    """The first value of the file as far as `events` parser events tell; None if there is none."""
-    builder = ObjectBuilder()
+def begin(file: Readable, events: int, characters: int) -> Any:
+    """The first value of the file as far as so many parser events or characters tell; else None."""
+    builder = _Builder(spills=False)
     try:
         for event, value in islice(_events(file, several=True), events):
             builder.event(event, value)
-            if not builder.containers:
+            characters -= len(value) if isinstance(value, str) else 0
+            if not builder.open or characters < 0:
                 break
     except Broken:
         pass
-    return getattr(builder, "value", None)
+    return builder.as_far()
 
 
-def is_begun(file: BinaryIO) -> bool:
+def is_begun(file: Readable) -> bool:
     """Whether all of the file is JSON, or would be if it went on."""
     try:
         for _ in _events(file, several=True):
             pass
     except Broken as error:
-        return "ends" in str(error)
+        return "ends in" in str(error)
     return True
 
 
@@ -93,58 +85,101 @@ def bounded(text: str) -> str:
     if left_out <= 0:
         return text
     head = MAX_TEXT * 2 // 3
-    return f"{text[:head]}\n(… {left_out} characters left out …)\n{text[head + left_out :]}"
+    if before := _LEFT_OUT.search(text, head, head + left_out):
+        left_out += int(before[1]) - len(before[0])
+    return f"{text[:head]}\n(… {left_out} characters left out …)\n{text[head - MAX_TEXT :]}"
 
 
-def _events(file: BinaryIO, *, several: bool) -> Iterator[tuple[str, Any]]:
+def _events(file: Readable, *, several: bool) -> Iterator[tuple[str, Any]]:
     try:
-        for event, value in ijson.basic_parse(_Tidy(file), multiple_values=several):
+        for event, value in ijson.basic_parse(Tidy(file), multiple_values=several):
             if isinstance(value, str):
-                value = bounded(value)
+                value = bounded(value) if len(value) > MAX_TEXT else value
             elif isinstance(value, Decimal):
                 value = float(value)
             yield event, value
     except ijson.JSONError as error:
         reason = str(error).removeprefix("b'").split("\n")[0].split("\\n")[0].strip()
         if "EOF" in reason or "ncomplete" in reason:
-            raise Broken("the file ends in the middle of it") from error
-        raise Broken(f"not JSON ({reason}); the rest of the file is left out") from error
+            raise Broken("it ends in the middle") from error
+        raise Broken(f"not JSON ({reason})") from error
 
 
-class _Tidy:
-    """A file as the parser takes it: UTF-8, no BOM, no raw control character, no half of a surrogate pair."""
+class _Level:
+    """A list or an object that is being read."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
-        self._rest = ""
+    __slots__ = ("found", "key", "size")
 
-    def read(self, size: int = -1) -> bytes:
-        while size:
-            piece = self._file.read(size)
-            text = self._rest + self._decoder.decode(piece.translate(_SPACED), final=not piece)
-            end = _whole(text) if piece else len(text)
-            self._rest = text[end:]
-            if end or not piece:
-                return _mended(text[:end])
-        return b""
+    def __init__(self, found: Any) -> None:
+        self.found = found
+        self.key: Any = None
+        self.size = 0
+
+    def add(self, value: Any, size: int) -> None:
+        self.size += size
+        if isinstance(self.found, list):
+            self.found.append(value)
+        elif isinstance(self.found, dict):
+            self.found[self.key] = value
+        elif isinstance(self.found, Kept):
+            self.found.append(value, size)
+        else:
+            self.found.put(self.key, value)
+
+    def spill(self) -> None:
+        """Put what there is so far on disk, and whatever follows."""
+        if isinstance(self.found, list):
+            rows, self.found = self.found, Kept[Any](limit=LIMIT // 4)
+            for row in rows:
+                self.found.append(row, self.size // len(rows))
+        elif isinstance(self.found, dict):
+            values, self.found = self.found, KeptMap()
+            for key, value in values.items():
+                self.found.put(key, value)
 
 
-def _whole(text: str) -> int:
-    """Where an escape sequence begins that may go on after the text; its length if there is none."""
-    for start in range(max(0, len(text) - 11), len(text)):
-        before = len(text[:start]) - len(text[:start].rstrip("\\")) if text[start] == "\\" else 1
-        if before % 2 == 0 and _OPEN_ESCAPE.match(text, start):
-            return start
-    return len(text)
+class _Builder:
+    """A value, built of what the parser tells."""
 
+    def __init__(self, *, spills: bool = True) -> None:
+        self._spills = spills
+        self.open: list[_Level] = []
+        self.value: Any = None
+        self._below = 0
 
-def _mended(text: str) -> bytes:
-    if "\\u" in text:
-        text = _HALVES.sub(lambda escape: "\\ufffd" if escape[1] else escape[0], text)
-    return _ENDLESS.sub(_escaped, text).encode()
+    def event(self, event: str, value: Any) -> None:
+        start, end = event in {"start_map", "start_array"}, event in {"end_map", "end_array"}
+        if self._below or (start and len(self.open) == DEEPEST):
+            self._below += start - end
+            if not self._below:
+                self._add(None, 0)
+        elif event == "map_key":
+            self.open[-1].key = value
+        elif event == "start_map":
+            self.open.append(_Level({}))
+        elif event == "start_array":
+            self.open.append(_Level([]))
+        elif end:
+            level = self.open.pop()
+            self._add(level.found, level.size if isinstance(level.found, (dict, list)) else 0)
+        else:
+            self._add(value, len(value) if isinstance(value, str) else 0)
 
+    def as_far(self) -> Any:
+        """The value with all that is still open in it closed."""
+        self._below = 0
+        while self.open:
+            level = self.open[-1]
+            if isinstance(level.found, dict) and level.key is not None:
+                level.found.setdefault(level.key, None)
+            self.event("end_map", None)
+        return self.value
 
-def _escaped(number: re.Match[str]) -> str:
-    before, digit, after = number.groups()[:3] if number[1] else number.groups()[3:]
-    return f"{before}\\u{ord(digit):04x}{after}"
+    def _add(self, value: Any, size: int) -> None:
+        if not self.open:
+            self.value = value
+            return
+        level = self.open[-1]
+        level.add(value, size + 100)
+        if level.size > LIMIT and len(self.open) == 2 and self._spills:
+            level.spill()

@@ -5,11 +5,11 @@ A list of them, one a line, or held by an object under `messages` as in a graph'
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
-from automemory.replay.importers.conversation import Conversation
-from automemory.replay.importers.records import BadRecord, Sample
+from automemory.replay.importers.conversation import Found
+from automemory.replay.importers.records import Sample
 from automemory.replay.importers.rows import any_message, read_rows
 
 _KEYS = ("messages",)
@@ -22,19 +22,19 @@ class LangChainDump:
     def detect(self, sample: Sample) -> bool:
         return any_message(sample.records, _KEYS, _is_message)
 
-    def read(self, file: BinaryIO) -> Iterator[Conversation | BadRecord]:
-        return read_rows(file, _KEYS, _flat)
+    def read(self, file: BinaryIO) -> Iterator[Found]:
+        return read_rows(file, _KEYS, flat)
 
 
 def _is_message(row: Any) -> bool:
     """Whether a row is a LangChain message: wrapped as in a dump, or with a LangChain type for a role."""
-    flat = _flat(row)
-    if not isinstance(flat, dict):
+    found = flat(row)
+    if not isinstance(found, dict):
         return False
-    wrapped = flat is not row
+    wrapped = found is not row
     return (
-        "content" in flat
-        and _is_type(flat.get("type"))
+        "content" in found
+        and _is_type(found.get("type"))
         and (wrapped or "role" not in row or row["type"] == "chat")
     )
 
@@ -43,14 +43,14 @@ def _is_type(label: Any) -> bool:
     return isinstance(label, str) and label.lower().removesuffix("messagechunk") in _TYPES
 
 
-def _flat(row: Any) -> Any:
-    """A message without its wrapping, its type beside its content."""
+def flat(row: Any) -> Any:
+    """A message without its wrapping, its type beside its content; anything else as it is."""
     if not isinstance(row, dict):
         return row
     kwargs, data = row.get("kwargs"), row.get("data")
-    if "lc" in row and isinstance(kwargs, dict):
+    if "lc" in row and isinstance(kwargs, Mapping):
         return {"type": _type_of(row.get("id")), **kwargs}
-    if isinstance(data, dict) and isinstance(row.get("type"), str):
+    if isinstance(data, Mapping) and isinstance(row.get("type"), str):
         return {"type": row["type"], **{key: value for key, value in data.items() if value is not None}}
     return row
 

@@ -1,18 +1,15 @@
-"""OpenAI chat files: `{"messages": [{"role", "content"}…]}`, one a line, in an array, or alone.
-
-Files for fine-tuning that call the list `conversations` are read too, if its rows have a role.
-"""
+"""OpenAI chat files: `{"messages": [{"role", "content"}…]}`, one a line, in an array, or alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from automemory.replay.importers.conversation import Conversation
-from automemory.replay.importers.records import BadRecord, Sample
+from automemory.replay.importers.conversation import Found
+from automemory.replay.importers.records import Sample
 from automemory.replay.importers.rows import held, read_rows
 
-_KEYS = ("messages", "conversations")
+_KEYS = ("messages",)
 
 
 class OpenAIChat:
@@ -24,7 +21,7 @@ class OpenAIChat:
         )
         return any(_is_message(row) for row in rows)
 
-    def read(self, file: BinaryIO) -> Iterator[Conversation | BadRecord]:
+    def read(self, file: BinaryIO) -> Iterator[Found]:
         return read_rows(file, _KEYS)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from automemory.replay.importers.conversation import Conversation
-from automemory.replay.importers.records import BadRecord, Sample
+from automemory.replay.importers.conversation import Found
+from automemory.replay.importers.records import Sample
 from automemory.replay.importers.rows import any_message, read_rows
 
 _KEYS = ("turns",)
@@ -21,7 +21,7 @@ class Plain:
     def detect(self, sample: Sample) -> bool:
         return any_message(sample.records, _KEYS, _is_message)
 
-    def read(self, file: BinaryIO) -> Iterator[Conversation | BadRecord]:
+    def read(self, file: BinaryIO) -> Iterator[Found]:
         return read_rows(file, _KEYS, _with_content)
 
 

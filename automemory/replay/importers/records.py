@@ -1,7 +1,7 @@
 """The records of a file of saved conversations: JSON lines, the items of an array, or objects.
 
-Memory grows with the largest record, not with the file. A record that cannot be read is told by its place,
-and the next one is read.
+Memory grows neither with the file nor with a record. A record that cannot be read is told by its place, and
+the next one is read.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Any, BinaryIO, Literal
 
 from pydantic_core import from_json
 
-from automemory.replay.importers.json_stream import MAX_TEXT, Broken, begin, bounded, is_begun, stream
+from automemory.replay.importers.json_stream import DEEPEST, Broken, begin, bounded, is_begun, stream
+from automemory.replay.importers.tidy import MAX_TEXT
 
 Layout = Literal["jsonl", "array", "object", "empty", "other"]
 
-_SAMPLE_RECORDS, _SAMPLE_BYTES, _SAMPLE_EVENTS = 50, 4_000_000, 3000
-_LONGEST_LINE = 32_000_000
+_SAMPLE_RECORDS, _SAMPLE_BYTES, _SAMPLE_EVENTS = 50, 4_000_000, 20_000
+_LONG_LINE = 4_000_000
 _BLANK = b" \t\r\n\x00" + codecs.BOM_UTF8
 
 
@@ -31,6 +32,14 @@ class BadRecord:
 
     position: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Records of a file that are read but not wanted: why, and how many."""
+
+    reason: str
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,11 @@ class Sample:
     records: tuple[Any, ...] = ()
 
 
+def text(value: Any) -> str:
+    """A JSON value if it is text, else nothing."""
+    return value if isinstance(value, str) else ""
+
+
 def sample(file: BinaryIO) -> Sample:
     """Look at the beginning of a file."""
     layout = _layout(file)
@@ -53,7 +67,7 @@ def sample(file: BinaryIO) -> Sample:
     if layout == "jsonl":
         return Sample(layout, tuple(islice(_readable_lines(file), _SAMPLE_RECORDS)))
     if layout in {"array", "object"}:
-        value = begin(file, _SAMPLE_EVENTS)
+        value = begin(file, _SAMPLE_EVENTS, _SAMPLE_BYTES)
         return Sample(layout, tuple(value) if isinstance(value, list) else (value,))
     return Sample(layout)
 
@@ -70,27 +84,38 @@ def records(file: BinaryIO) -> Iterator[tuple[str, Any]]:
 
 def _layout(file: BinaryIO) -> Layout:
     file.seek(0)
-    first = _line(file, _LONGEST_LINE)
+    first, whole = _line(file, _LONG_LINE)
     if not first:
         return "empty"
     if first.startswith(b"["):
-        several = _line(file, 1024).startswith(b"[") and _is_json(first)
+        several = whole and _line(file, 1024)[0].startswith(b"[") and _is_json(first)
         return "jsonl" if several else "array"
     if first.startswith(b"{"):
+        if not whole:
+            return "jsonl" if _skip_line(file) and _line(file, 1024)[0][:1] in {b"{", b""} else "object"
         if _is_json(first):
             return "jsonl"
         file.seek(0)
         return "object" if is_begun(io.BytesIO(file.read(1 << 16))) else "jsonl"
-    later = (_line(file, _SAMPLE_BYTES) for _ in range(_SAMPLE_RECORDS))
+    later = (_line(file, _SAMPLE_BYTES)[0] for _ in range(_SAMPLE_RECORDS))
     return "jsonl" if any(map(_is_json, later)) else "other"
 
 
-def _line(file: BinaryIO, limit: int) -> bytes:
-    """The next line that is not blank, at most `limit` bytes of it; empty at the end."""
+def _line(file: BinaryIO, limit: int) -> tuple[bytes, bool]:
+    """The next line that is not blank, or its first `limit` bytes, and whether that is all of it.
+
+    Empty at the end.
+    """
     while line := file.readline(limit):
         if stripped := line.strip(_BLANK):
-            return stripped
-    return b""
+            return stripped, len(line) < limit or line.endswith(b"\n")
+    return b"", True
+
+
+def _skip_line(file: BinaryIO) -> bool:
+    while (piece := file.readline(1 << 20)) and not piece.endswith(b"\n"):
+        pass
+    return True
 
 
 def _is_json(line: bytes) -> bool:
@@ -98,9 +123,14 @@ def _is_json(line: bytes) -> bool:
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[str, Any]]:
-    for number, line in enumerate(file, 1):
-        if line.removeprefix(codecs.BOM_UTF8).strip():
-            yield f"line {number}", _parse(line, f"line {number}")
+    number = 0
+    while line := file.readline(_LONG_LINE):
+        number += 1
+        position = f"line {number}"
+        if len(line) == _LONG_LINE and not line.endswith(b"\n"):
+            yield position, _parse_long(_Line(line, file), position)
+        elif line.removeprefix(codecs.BOM_UTF8).strip():
+            yield position, _parse(line, position)
 
 
 def _readable_lines(file: BinaryIO) -> Iterator[Any]:
@@ -112,19 +142,48 @@ def _readable_lines(file: BinaryIO) -> Iterator[Any]:
 
 
 def _parse(line: bytes, position: str) -> Any:
-    text = line.removeprefix(codecs.BOM_UTF8)
-    if not text.strip(_BLANK):
+    clear = line.removeprefix(codecs.BOM_UTF8)
+    if not clear.strip(_BLANK):
         return BadRecord(position, "nothing but NUL bytes")
     try:
-        value = from_json(text)
+        value = from_json(clear)
+        return _bounded(value) if len(clear) > MAX_TEXT else value
     except ValueError:  # it takes no half of a surrogate pair, no raw control character, no damaged UTF-8
-        try:
-            value = json.loads(text.decode("utf-8", "replace"), strict=False)
-        except json.JSONDecodeError as error:
-            return BadRecord(position, f"not JSON ({error.msg} at character {error.pos + 1})")
-        except (ValueError, RecursionError) as error:
-            return BadRecord(position, f"not to be read as JSON ({type(error).__name__})")
-    return _bounded(value) if len(text) > MAX_TEXT else value
+        pass
+    try:
+        return _bounded(json.loads(clear.decode("utf-8", "replace"), strict=False))
+    except json.JSONDecodeError as error:
+        return BadRecord(position, f"not JSON ({error.msg} at character {error.pos + 1})")
+    except (ValueError, RecursionError) as error:
+        return BadRecord(position, f"not to be read as JSON ({type(error).__name__})")
+
+
+class _Line:
+    """A line that is too long to be held, to be read in pieces."""
+
+    def __init__(self, begin: bytes, file: BinaryIO) -> None:
+        self._begin = io.BytesIO(begin)
+        self._file = file
+        self._ended = False
+
+    def read(self, size: int) -> bytes:
+        if found := self._begin.read(size):
+            return found
+        if self._ended or not size:
+            return b""
+        found = self._file.readline(size)
+        self._ended = not found or found.endswith(b"\n")
+        return found
+
+
+def _parse_long(line: _Line, position: str) -> Any:
+    try:
+        found = list(stream(line, items=False))
+    except Broken as error:
+        found = [BadRecord(position, str(error))]
+    while line.read(1 << 20):
+        pass
+    return found[0] if len(found) == 1 else BadRecord(position, "not JSON (nothing, or several values)")
 
 
 def _values(file: BinaryIO, layout: Layout) -> Iterator[tuple[str, Any]]:
@@ -134,12 +193,16 @@ def _values(file: BinaryIO, layout: Layout) -> Iterator[tuple[str, Any]]:
             yield f"record {number}", value
     except Broken as error:
         position = f"record {number + 1}"
-        yield position, BadRecord(position, str(error))
+        yield position, BadRecord(position, f"{error}; the rest of the file is left out")
 
 
-def _bounded(value: Any) -> Any:
+def _bounded(value: Any, deep: int = 0) -> Any:
     if isinstance(value, str):
         return bounded(value)
+    if not isinstance(value, (dict, list)):
+        return value
+    if deep == DEEPEST:
+        return None
     if isinstance(value, dict):
-        return {key: _bounded(item) for key, item in value.items()}
-    return [_bounded(item) for item in value] if isinstance(value, list) else value
+        return {key: _bounded(item, deep + 1) for key, item in value.items()}
+    return [_bounded(item, deep + 1) for item in value]

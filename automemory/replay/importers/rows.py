@@ -6,19 +6,28 @@ own make one conversation together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO, TypeGuard
 
-from automemory.replay.importers.conversation import Conversation, Draft, read_conversation
+from automemory.replay.importers.conversation import Draft, Found, read_conversation
+from automemory.replay.importers.kept import Kept
 from automemory.replay.importers.records import BadRecord, records
 
+WRAPPERS = ("conversations", "data", "items", "runs", "chats", "results")
+"""Keys under which an export may hold its conversations, where it is not an array of them."""
 
-def held(record: Any, keys: tuple[str, ...]) -> list[Any] | None:
+
+def is_list(value: Any) -> TypeGuard[Sequence[Any]]:
+    """Whether a JSON value is a list, in memory or on disk."""
+    return isinstance(value, (list, Kept))
+
+
+def held(record: Any, keys: tuple[str, ...]) -> Sequence[Any] | None:
     """The list of messages a record is or holds under one of `keys`; None if there is none."""
-    if isinstance(record, list):
+    if is_list(record):
         return record
     if isinstance(record, dict):
-        return next((record[key] for key in keys if isinstance(record.get(key), list)), None)
+        return next((record[key] for key in keys if is_list(record.get(key))), None)
     return None
 
 
@@ -29,9 +38,34 @@ def any_message(found: tuple[Any, ...], keys: tuple[str, ...], is_message: Calla
     )
 
 
+def unwrapped(record: Any, wanted: Callable[[Any], bool]) -> Sequence[Any] | None:
+    """The conversations that a record holds, where it is an object around several of them."""
+    if not isinstance(record, dict) or wanted(record):
+        return None
+    lists = (record[key] for key in WRAPPERS if is_list(record.get(key)))
+    return next((rows for rows in lists if any(map(wanted, rows))), None)
+
+
+def any_record(found: tuple[Any, ...], wanted: Callable[[Any], bool]) -> bool:
+    """Whether a record of a sample is one that is wanted, or an object around some."""
+    return any(wanted(record) or unwrapped(record, wanted) is not None for record in found)
+
+
+def wanted_records(file: BinaryIO, wanted: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
+    """The records of a file, or of the objects around them; a `BadRecord` for what is none."""
+    for position, record in records(file):
+        rows = unwrapped(record, wanted)
+        placed = [(position, record)] if rows is None else _placed(rows, position)
+        for place, row in placed:
+            if isinstance(row, BadRecord) or wanted(row):
+                yield place, row
+            else:
+                yield place, BadRecord(place, "not a record of this format")
+
+
 def read_rows(
     file: BinaryIO, keys: tuple[str, ...], unwrap: Callable[[Any], Any] = lambda row: row
-) -> Iterator[Conversation | BadRecord]:
+) -> Iterator[Found]:
     """The conversations of a file.
 
     Args:
@@ -53,3 +87,8 @@ def read_rows(
             yield from read_conversation(map(unwrap, rows), position, source)
     if loose is not None:
         yield from loose.finish()
+
+
+def _placed(rows: Sequence[Any], position: str) -> Iterator[tuple[str, Any]]:
+    for number, row in enumerate(rows, 1):
+        yield f"{position}, item {number}", row

@@ -1,0 +1,23 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns its exit code (see `automemory.cli.entry.main`).
+
+    A hook is waited for by its host, so it does not load what the other commands need.
+    """
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["hook"]:
+        from automemory.hook.accept import run
+
+        return run(words[1:])
+    from automemory.cli import entry
+
+    return entry.main(arguments)

@@ -1,0 +1,5 @@
+import sys
+
+from automemory.cli import main
+
+sys.exit(main())

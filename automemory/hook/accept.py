@@ -1,0 +1,196 @@
+"""One call of a hook: stores the session's new turns, hands back a note where asked, and is gone.
+
+The host waits for this, so nothing is loaded here that is not needed, and nothing is decided: a process in
+the background does that. No failure is the host's: it is told on standard error, with exit code 1, which
+hosts show and pass over (2 would stop the agent).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from automemory.errors import AutoMemoryError, ConfigError, ImportFailed
+
+if TYPE_CHECKING:
+    from automemory.acceptance import Acceptance
+    from automemory.agent_vault import AgentVault
+    from automemory.hook.transcript import Session
+    from automemory.turn import Turn
+
+HOSTS = ("claude-code", "codex")
+NOTED = ("SessionStart",)
+RECORDED = ("Stop", "PreCompact", "SessionEnd")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a host says when it calls.
+
+    Attributes:
+        event: `SessionStart`, `Stop`, `PreCompact` or `SessionEnd`; others are passed over.
+        transcript: The session's transcript; None where there is none yet.
+        said: The agent's last words, where the host tells them: they may not be in the transcript yet.
+    """
+
+    event: str
+    transcript: Path | None = None
+    said: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> Call:
+        """Read the hook's JSON.
+
+        Raises:
+            ImportFailed: if it is none.
+        """
+        try:
+            given = json.loads(text)
+        except ValueError as error:
+            raise ImportFailed(f"the hook's input is no JSON ({error}): is it called by the host?") from error
+        if not isinstance(given, dict) or not isinstance(event := given.get("hook_event_name"), str):
+            raise ImportFailed(f"no hook_event_name in the hook's input: {text[:80]!r}")
+        path, said = given.get("transcript_path"), given.get("last_assistant_message")
+        transcript = Path(path).expanduser() if isinstance(path, str) and path else None
+        return cls(event, transcript, said if isinstance(said, str) else "")
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="automemory hook",
+        description="For a coding agent's SessionStart, Stop, PreCompact and SessionEnd hooks.",
+    )
+    made.add_argument("host", choices=HOSTS)
+    made.add_argument("--vault", help="the vault's folder; else AUTOMEMORY_VAULT")
+    made.add_argument("--timezone", help="the vault's zone, such as Asia/Shanghai")
+    made.add_argument("--agent-id", help="names this agent among several on one vault")
+    made.add_argument("--model", help="a chat model, such as openai:gpt-5-mini")
+    made.add_argument("--decider", help="auto, local, llm or cascade")
+    return made
+
+
+def run(arguments: Sequence[str], given: TextIO = sys.stdin) -> int:
+    """Serve one call of a hook; returns the exit code."""
+    options = {name: value for name, value in vars(parser().parse_args(arguments)).items() if value}
+    host = options.pop("host")
+    try:
+        call = Call.read(given.read())
+        if call.event in NOTED:
+            _print_note(call, _settings(options))
+        elif call.event in RECORDED and call.transcript is not None:
+            stored = store(call.transcript, _settings(options), finished=call.event == "Stop", said=call.said)
+            if stored or call.event == "SessionEnd":
+                _file_behind(host, call, options)
+    except AutoMemoryError as error:
+        print(f"automemory: {error}", file=sys.stderr)
+        return 1
+    except Exception as error:  # the host must go on whatever happens here
+        print(f"automemory: {type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def store(transcript: Path, settings: Mapping[str, str], *, finished: bool, said: str = "") -> int:
+    """Accept the turns of a transcript that are new, or longer than before; returns how many.
+
+    Args:
+        transcript: The session's file.
+        settings: `vault`, and what else is set.
+        finished: Whether the last turn is over.
+        said: Its last words, if the host tells: without them in the transcript it is not all there yet.
+    """
+    from automemory.hook.transcript import session
+    from automemory.intake import Submission
+    from automemory.vault.state import TurnRow
+
+    found = session(transcript, finished=finished, said=said)
+    if found is None:
+        return 0
+    acceptance = _acceptance(settings)
+
+    async def accept_new() -> int:
+        await acceptance.vault.open()
+        new = 0
+        for turn in _unknown(found, acceptance.vault):
+            result = await acceptance.accept(Submission(turn, found.stream))
+            new += isinstance(result, TurnRow) or result.outcome in {"accepted", "deferred"}
+        if acceptance.unstored:  # this process ends: what it has in memory only is not safe
+            raise AutoMemoryError(acceptance.last_error)
+        return new
+
+    return asyncio.run(accept_new())
+
+
+def _unknown(found: Session, vault: AgentVault) -> list[Turn]:
+    """The turns at the end of a session that are not known as they are now."""
+    from automemory.turn import turn_id
+
+    stream = vault.stream(found.stream)
+    new: list[Turn] = []
+    for turn in reversed(found.turns):
+        row = vault.store.state.turn(turn_id(stream, turn.messages[0]))
+        if row is not None and row.state != "draft" and row.messages >= len(turn.messages):
+            break
+        new.append(turn)
+    return new[::-1]
+
+
+def _print_note(call: Call, settings: Mapping[str, str]) -> None:
+    """Hand the latest workspace's note to the session that starts."""
+    from automemory.hook.transcript import session
+    from automemory.reference import reference
+
+    vault = _acceptance(settings).vault
+    known = session(call.transcript) if call.transcript and call.transcript.is_file() else None
+    found = vault.latest(known.stream if known else "main")
+    note = reference(found[0], own=found[1]) if found else ""
+    if note:
+        answer = {"hookEventName": call.event, "additionalContext": note}
+        print(json.dumps({"hookSpecificOutput": answer}, ensure_ascii=False))
+
+
+def _file_behind(host: str, call: Call, options: Mapping[str, str]) -> None:
+    """Start the process that decides and files; it outlives this one."""
+    given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    words = [sys.executable, "-m", "automemory.hook.file", host, call.event, str(call.transcript), *given]
+    apart: dict[str, Any] = {"start_new_session": True}
+    if os.name == "nt":
+        apart = {"creationflags": 0x00000008 | 0x00000200}  # DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP
+    quiet = subprocess.DEVNULL
+    subprocess.Popen(words, stdin=quiet, stdout=quiet, stderr=quiet, close_fds=True, **apart)
+
+
+def _settings(options: Mapping[str, str]) -> dict[str, str]:
+    """What is set for this call: by its options, else by the environment, else by a `.env` file."""
+    names = ("vault", "timezone", "agent_id")
+    found = {name: options.get(name) or os.environ.get(f"AUTOMEMORY_{name.upper()}", "") for name in names}
+    if not found["vault"] and Path(".env").is_file():
+        from automemory.settings import load_settings
+
+        settings = load_settings()
+        found = {name: found[name] or str(getattr(settings, name) or "") for name in names}
+    if not found["vault"]:
+        raise ConfigError("no vault given: use --vault FOLDER or set AUTOMEMORY_VAULT")
+    return found
+
+
+def _acceptance(settings: Mapping[str, str]) -> Acceptance:
+    from automemory.acceptance import Acceptance
+    from automemory.agent_vault import AgentVault, Options, zone_of
+    from automemory.intake import Intake
+    from automemory.redact import make_redactor
+    from automemory.vault.layout import check_agent_id
+
+    agent = check_agent_id(settings["agent_id"]) if settings["agent_id"] else ""
+    options = Options(Path(settings["vault"]).expanduser(), agent, zone_of(settings["timezone"]))
+    vault = AgentVault(options, lambda: datetime.now().astimezone())
+    return Acceptance(vault, Intake(make_redactor(None)))

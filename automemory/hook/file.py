@@ -1,0 +1,87 @@
+"""The process behind a hook: takes what the transcript has meanwhile, decides, files, and ends.
+
+One at a time works on a vault; those that come meanwhile wait, and mostly find that nothing is left to do.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock
+
+from automemory.hook.accept import parser
+from automemory.hook.transcript import session
+from automemory.settings import Settings, load_settings
+from automemory.vault.store import HOME
+
+_SETTLED_S, _PATIENCE_S, _STEP_S = 0.5, 5.0, 0.1
+_LOG_BYTES = 200_000
+_log = logging.getLogger("automemory.hook")
+
+
+def run(arguments: Sequence[str]) -> int:
+    """File what a hook accepted; the words are the host, the event, the transcript and options."""
+    host, event, transcript, *options = arguments
+    given = vars(parser().parse_args([host, *options]))
+    settings = load_settings(**{name: value for name, value in given.items() if name != "host"})
+    folder = settings.folder().expanduser()
+    with _logged(folder / HOME / "hook.log"):
+        try:
+            _settle(Path(transcript))
+            with FileLock(folder / HOME / "hook.lock", mode=0o600):
+                _file(Path(transcript), settings, event)
+        except Exception:
+            _log.exception("%s of %s", event, transcript)
+            return 1
+    return 0
+
+
+def _file(transcript: Path, settings: Settings, event: str) -> None:
+    """Accept and file everything the transcript has by now; at its session's end, close its last event."""
+    found = session(transcript, finished=event in {"Stop", "SessionEnd"})
+    if found is None:
+        return
+    with settings.memory() as memory:
+        for turn in found.turns:
+            memory.record(turn, thread_id=found.stream)
+        memory.flush()
+        if event == "SessionEnd":
+            memory.close_event(thread_id=found.stream, closed_by="end")
+
+
+def _settle(transcript: Path) -> None:
+    """Wait until the transcript has stopped growing: hosts call a little before they have written it all."""
+    until = time.monotonic() + _PATIENCE_S
+    size, since = -1, time.monotonic()
+    while time.monotonic() < until and time.monotonic() - since < _SETTLED_S:
+        now = transcript.stat().st_size
+        if now != size:
+            size, since = now, time.monotonic()
+        time.sleep(_STEP_S)
+
+
+@contextmanager
+def _logged(path: Path) -> Iterator[None]:
+    """Keep what fails where a person can find it; nobody reads this process's output."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.is_file() and path.stat().st_size > _LOG_BYTES:
+        path.replace(path.with_name("hook.log.1"))
+    path.touch(mode=0o600)
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    package = logging.getLogger("automemory")
+    package.addHandler(handler)
+    try:
+        yield
+    finally:
+        package.removeHandler(handler)
+        handler.close()
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,84 @@
+"""What stands under the person's name in an agent's transcript without being theirs.
+
+Hosts write reminders, hook output, notices and polls with the user's role. Sources: public transcripts of
+Claude Code and Codex, and bug reports of tools that took such lines for speech.
+"""
+
+from __future__ import annotations
+
+import re
+
+_TAGS = (
+    "system-reminder|ide_opened_file|ide_selection|ide_diagnostics|new-diagnostics|session-start-hook|"
+    "local-command-stdout|local-command-stderr|local-command-caveat|bash-input|bash-stdout|bash-stderr|"
+    "user-prompt-submit-hook|relevant-memories|task-notification|teammate-message|fork-boilerplate|heartbeat|"
+    "environment_context|user_instructions|turn_aborted|subagent_notification|user_shell_command|"
+    "codex_internal_context|recommended_plugins|permissions instructions|skill|INSTRUCTIONS"
+)
+_BEFORE = re.compile(rf"\A\s*<(?P<tag>{_TAGS})\b[^<>]*>.*?</(?P=tag)>\s*", re.DOTALL)
+_AFTER = re.compile(rf"<(?P<tag>{_TAGS})\b[^<>]*>(?:(?!<(?P=tag)\b).)*</(?P=tag)>\s*\Z", re.DOTALL)
+_OPEN = re.compile(rf"\A\s*<(?:{_TAGS})\b")
+_COMMAND = re.compile(r"\A\s*<command-(?:name|message)>")
+_COMMAND_NAME = re.compile(r"<command-name>\s*/?(.*?)\s*</command-name>", re.DOTALL)
+_COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_WRITTEN = re.compile(
+    r"\s*(?:\[Request interrupted by user|Caveat: The messages below were generated|"
+    r"This session is being continued from a previous conversation|"
+    r"(?:(?:Pre|Post)ToolUse|(?:Subagent)?Stop|UserPromptSubmit|Session(?:Start|End)|PreCompact)(?::\S+)? "
+    r"(?:hook|operation blocked)\b|\[SYSTEM NOTIFICATION|Base directory for this skill:|"
+    r"Another Claude session sent a message|The coordinator sent a message|\[Image: (?:original|source)|"
+    r"# AGENTS\.md instructions|The following is the Codex agent history|"
+    r"(?:System:[^\n]*\n\s*)*Read HEARTBEAT\.md|\[(?:\w+ )?heartbeat\b[^\]\n]*\])",
+    re.IGNORECASE,
+)
+_HEARTBEAT = re.compile(
+    r"\A\W*heartbeat(?:[ _-](?:poll|check|ping|tick|prompt))?\W*\Z|"
+    r"\bnothing\b[^\n]{0,60}\b(?:reply|respond|answer|return)\b[^\n]{0,40}\bHEARTBEAT_OK\b",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(r"\W*(?:HEARTBEAT_OK|No response requested\.?|NO_REPLY)\W*", re.IGNORECASE)
+_WRAPPED = re.compile(r"\A\s*<([a-z]+(?:_[a-z]+)+)\b[^<>]*>.*</\1>\s*\Z", re.DOTALL)
+_REQUEST = re.compile(r"\A# Context from my IDE setup:.*^## My request for Codex:[ \t]*\n?", re.DOTALL | re.M)
+
+
+def spoken(text: str) -> str:
+    """What the person said in a text: nothing machine-written at its ends, a command as it was typed.
+
+    Empty if nothing of it is the person's. What a person quotes in the midst of a text stays.
+    """
+    text = _without_blocks(text)
+    if _COMMAND.match(text):
+        return _typed(text)
+    if _WRITTEN.match(text) or _OPEN.match(text) or _HEARTBEAT.search(text):
+        return ""
+    return _REQUEST.sub("", text)
+
+
+def is_wrapped(text: str) -> bool:
+    """Whether all of a text stands in one tag of several words, as no person writes."""
+    return _WRAPPED.match(text) is not None
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether an assistant's text only says that it has nothing to say."""
+    return _PLACEHOLDER.fullmatch(text) is not None
+
+
+def is_command(text: str) -> bool:
+    """Whether a text is what a host writes down for a command."""
+    return _COMMAND.match(text) is not None
+
+
+def _without_blocks(text: str) -> str:
+    while "<" in text and (block := _BEFORE.match(text)):
+        text = text[block.end() :]
+    while text.rstrip().endswith(">") and (block := _AFTER.search(text)):
+        text = text[: block.start()].rstrip()
+    return text
+
+
+def _typed(text: str) -> str:
+    """A command with its arguments; one without any is an echo of something done, not said."""
+    name, given = _COMMAND_NAME.search(text), _COMMAND_ARGS.search(text)
+    arguments = given[1].strip() if given else ""
+    return f"/{name[1]} {arguments}" if name and name[1] and arguments else ""

@@ -1,0 +1,209 @@
+"""Note schemas: which files an event has besides its turns, which sections they hold, and how these grow.
+
+A schema is a YAML file. Two ship in `prompts/schemas`; the format is in `docs/vault-format.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Annotated, Literal, Protocol, runtime_checkable
+
+import yaml
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from automemory._prompts import SHIPPED
+from automemory.decision import EventView, Exchange
+from automemory.errors import ConfigError
+
+NOTE = "note"  # names the summary note among a schema's files
+TURNS_FILE = "turns.md"
+MOST_SECTIONS = 12
+
+_Heading = Annotated[
+    str, StringConstraints(pattern=r"^[^\W_](?:[^\n\r#*`<>\[\]|\\]*[^\s#*_:`<>\[\]|\\])?$", max_length=60)
+]
+_FileName = Annotated[str, StringConstraints(pattern=r"^(?:note|[^\W_][\w-]{0,60}\.md)$")]
+_About = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _SectionFile(_Strict):
+    name: _Heading
+    policy: Literal["append", "replace", "set-once", "union"]
+    about: _About
+    items: bool = False
+    dated: bool = False
+
+
+class _SchemaFile(_Strict):
+    turns: Literal["note", "file"]
+    conserve_links: bool = False
+    files: dict[_FileName, list[_SectionFile]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSection:
+    """A section that is kept up to date turn by turn.
+
+    Attributes:
+        file: The file it stands in, beside the summary note; `note` is that note itself.
+        name: Its heading, unique in the schema.
+        policy: What becomes of old text when there is new: see `vault.sections.Section`.
+        about: What belongs there, in the words a model is told.
+        items: Whether it is a list.
+        dated: Whether its entries begin with the turn's date and time.
+    """
+
+    file: str
+    name: str
+    policy: str
+    about: str
+    items: bool = False
+    dated: bool = False
+
+    @property
+    def key(self) -> str:
+        """Its name in a model's answer."""
+        return self.name.casefold().replace(" ", "_")
+
+    @property
+    def grows(self) -> bool:
+        """Whether entries are added to it one by one."""
+        return self.policy in {"append", "union"}
+
+
+@dataclass(frozen=True, slots=True)
+class NoteSchema:
+    """A note schema.
+
+    Attributes:
+        name: `append`, `notes`, or the stem of the consumer's file.
+        apart: Whether the turns stand in `turns.md` instead of the summary note.
+        conserve_links: Whether a rewritten text keeps the wikilinks it would lose in a line of their own.
+        sections: What is kept besides the turns, in order.
+    """
+
+    name: str = "append"
+    apart: bool = False
+    conserve_links: bool = False
+    sections: tuple[KeptSection, ...] = ()
+
+    @property
+    def files(self) -> dict[str, tuple[KeptSection, ...]]:
+        """The files with their sections, the summary note as `note`."""
+        names = dict.fromkeys(section.file for section in self.sections)
+        return {name: tuple(s for s in self.sections if s.file == name) for name in names}
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """Names no event of this schema can have, since its note would be one of these files."""
+        names = {*self.files, TURNS_FILE} if self.apart else set(self.files)
+        return frozenset(name.removesuffix(".md").casefold() for name in names - {NOTE})
+
+
+@dataclass(frozen=True, slots=True)
+class ViewContext:
+    """What is known when the sections of an event are brought up to date.
+
+    Attributes:
+        event: The event as it was before the turn.
+        turn: The turn.
+        sections: The sections to keep.
+        current: What they say now, by name; those that are empty left out.
+    """
+
+    event: EventView
+    turn: Exchange
+    sections: tuple[KeptSection, ...]
+    current: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewPatch:
+    """New text by section name: of a list its new entries, of a text all of it; and what it cost."""
+
+    new: Mapping[str, str | tuple[str, ...]]
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@runtime_checkable
+class ViewWriter(Protocol):
+    """Says what a turn adds to an event's sections; None if no model can be asked now.
+
+    Raises `DecisionError` if it fails.
+    """
+
+    async def write_views(self, context: ViewContext) -> ViewPatch | None: ...
+
+
+def load_schema(note_schema: str | PathLike[str]) -> NoteSchema:
+    """A schema that ships, by its name, or a consumer's own, by its file's path.
+
+    Raises:
+        ConfigError: if there is no such schema, or something in it makes no sense; the message names the
+            file, the key and the value.
+    """
+    if not isinstance(note_schema, str | PathLike) or not fspath(note_schema):
+        raise ConfigError(f"note_schema={note_schema!r}: give 'append', 'notes', or the path of a YAML file")
+    shipped = SHIPPED / "schemas" / f"{note_schema}.yaml"
+    if note_schema in ("append", "notes"):
+        return _read(shipped)
+    path = Path(note_schema).expanduser()
+    if not path.is_file():
+        raise ConfigError(
+            f"note_schema={str(note_schema)!r} is no file: give 'append', 'notes', or the path of a YAML file"
+        )
+    return _read(path)
+
+
+def _read(path: Path) -> NoteSchema:
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"note schema {str(path)!r} cannot be read ({error}): repair it") from error
+    try:
+        found = _SchemaFile.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the file"
+        raise ConfigError(f"note schema {str(path)!r}: {place}={first['input']!r}: {first['msg']}") from error
+    sections = tuple(
+        KeptSection(file, s.name, s.policy, s.about, s.items or s.policy in {"append", "union"}, s.dated)
+        for file, kept in found.files.items()
+        for s in kept
+    )
+    _check(str(path), found, sections)
+    return NoteSchema(path.stem, found.turns == "file", found.conserve_links, sections)
+
+
+def _check(path: str, found: _SchemaFile, sections: tuple[KeptSection, ...]) -> None:
+    def refuse(key: str, value: object, why: str) -> ConfigError:
+        return ConfigError(f"note schema {path!r}: {key}={value!r}: {why}")
+
+    if TURNS_FILE in found.files:
+        raise refuse("files", TURNS_FILE, "the turns stand there; choose another name")
+    if NOTE in found.files and found.turns == "note":
+        raise refuse(
+            "files", NOTE, "a summary note with the turns in it is only appended to; set turns: file"
+        )
+    if len(sections) > MOST_SECTIONS:
+        raise refuse("files", len(sections), f"at most {MOST_SECTIONS} sections can be kept")
+    folded = [name.casefold() for name in found.files]
+    keys: set[str] = set()
+    for file in found.files:
+        if folded.count(file.casefold()) > 1:
+            raise refuse("files", file, "another file has the same name on some systems")
+    for section in sections:
+        if section.key in keys or section.name.casefold() == "turns":
+            raise refuse(f"files.{section.file}.name", section.name, "the name is taken")
+        keys.add(section.key)
+        if section.dated and section.policy != "append":
+            raise refuse(f"files.{section.file}.dated", True, "only entries of policy 'append' are dated")
