@@ -12,17 +12,21 @@ import concurrent.futures.thread  # noqa: F401 - so that its exit hook, register
 import os
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
-from contextvars import copy_context
-from typing import Any, TypeVar
+from contextvars import ContextVar, copy_context
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from automemory._detach import detach
 from automemory.errors import ConfigError
 
+P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
+_waited_for: ContextVar[bool] = ContextVar("automemory_waited_for", default=False)
 EXIT_WAIT_S = 30.0
 
 
@@ -83,6 +87,9 @@ class Worker:
 
     async def arun(self, work: Coroutine[Any, Any, T]) -> T:
         """Run `work` and await it; if the caller is cancelled, the work goes on."""
+        if _waited_for.get():  # on the loop already, and by nobody who could be cancelled
+            _waited_for.set(False)
+            return await work
         return await asyncio.shield(asyncio.wrap_future(self.submit(work)))
 
     def drain(self, timeout_s: float = EXIT_WAIT_S) -> None:
@@ -106,3 +113,20 @@ class Worker:
 
 
 worker = Worker()
+
+
+def blocking(method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[S, P], T]:
+    """The sync twin of an async method whose work is one `worker.arun`."""
+
+    @wraps(method)
+    def twin(self: S, *args: P.args, **options: P.kwargs) -> T:
+        return worker.run(_alone(lambda: method(self, *args, **options)))
+
+    twin.__name__ = method.__name__.removeprefix("a")
+    twin.__doc__ = f"The sync form of `{method.__name__}`."
+    return twin
+
+
+async def _alone(begin: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    _waited_for.set(True)
+    return await begin()

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
-from automemory._worker import worker
+from automemory._worker import blocking, worker
 from automemory.agent_vault import Options, zone_of
 from automemory.condenser import Condenser
 from automemory.deciders import choose
@@ -213,18 +213,7 @@ class AutoMemory:
         handed = self._handed(turn, thread_id, event, notify, turn_id)
         return await worker.arun(self._recorder.record(handed))
 
-    def record(
-        self,
-        turn: Any,
-        *,
-        thread_id: str = "main",
-        event: str | None = None,
-        notify: Sequence[NotifyCandidate] = (),
-        turn_id: str | None = None,
-    ) -> TurnResult:
-        """Record one turn; see `arecord`."""
-        handed = self._handed(turn, thread_id, event, notify, turn_id)
-        return worker.run(self._recorder.record(handed))
+    record = blocking(arecord)
 
     async def arecord_messages(self, history: Any, *, thread_id: str = "main") -> list[TurnResult]:
         """Record the turns of a history that are not recorded yet.
@@ -237,9 +226,7 @@ class AutoMemory:
         """
         return await worker.arun(self._history(history, thread_id))
 
-    def record_messages(self, history: Any, *, thread_id: str = "main") -> list[TurnResult]:
-        """Record the turns of a history that are not recorded yet; see `arecord_messages`."""
-        return worker.run(self._history(history, thread_id))
+    record_messages = blocking(arecord_messages)
 
     async def anotify(self, candidates: Sequence[NotifyCandidate], *, thread_id: str = "main") -> None:
         """Offer resources that arrive between turns, or while the agent runs.
@@ -258,9 +245,7 @@ class AutoMemory:
         """
         await worker.arun(self._recorder.notify(check_offers(candidates), thread_id))
 
-    def notify(self, candidates: Sequence[NotifyCandidate], *, thread_id: str = "main") -> None:
-        """Offer resources that arrive between turns, or while the agent runs; see `anotify`."""
-        worker.run(self._recorder.notify(check_offers(candidates), thread_id))
+    notify = blocking(anotify)
 
     async def arecorded_as(self, history: Any, *, thread_id: str = "main") -> str | None:
         """The id under which the last turn of a history is recorded, known by the words of its turns.
@@ -269,9 +254,7 @@ class AutoMemory:
         """
         return await worker.arun(self._recorder.find(split_turns(read_messages(history)), thread_id))
 
-    def recorded_as(self, history: Any, *, thread_id: str = "main") -> str | None:
-        """The id under which the last turn of a history is recorded; see `arecorded_as`."""
-        return worker.run(self._recorder.find(split_turns(read_messages(history)), thread_id))
+    recorded_as = blocking(arecorded_as)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -289,10 +272,7 @@ class AutoMemory:
         self._recorder.refuse_own(thread_id)
         return await worker.arun(self._recorder.close_event(thread_id, closed_by))
 
-    def close_event(self, *, thread_id: str = "main", closed_by: str = "request") -> EventRef | None:
-        """Close the stream's active event; see `aclose_event`."""
-        self._recorder.refuse_own(thread_id)
-        return worker.run(self._recorder.close_event(thread_id, closed_by))
+    close_event = blocking(aclose_event)
 
     async def areference(self, *, thread_id: str = "main", max_chars: int = LIMIT) -> str:
         """What the note of the thread's active event says, marked as reference data for a model.
@@ -302,9 +282,7 @@ class AutoMemory:
         """
         return await worker.arun(self._recorder.reference(thread_id, max_chars))
 
-    def reference(self, *, thread_id: str = "main", max_chars: int = LIMIT) -> str:
-        """What the note of the thread's active event says; see `areference`."""
-        return worker.run(self._recorder.reference(thread_id, max_chars))
+    reference = blocking(areference)
 
     # The workspace
 
@@ -335,18 +313,7 @@ class AutoMemory:
         work = self._condenser.synchronize(messages, workspace, thread_id, strategy, include_turns)
         return await worker.arun(work)
 
-    def synchronize(
-        self,
-        messages: Any,
-        *,
-        workspace: str | None = None,
-        thread_id: str = "main",
-        strategy: Strategy = "tools",
-        include_turns: bool = False,
-    ) -> SynchronizerResult:
-        """Bring the summary note of the thread's workspace up to date; see `asynchronize`."""
-        work = self._condenser.synchronize(messages, workspace, thread_id, strategy, include_turns)
-        return worker.run(work)
+    synchronize = blocking(asynchronize)
 
     async def acontext(
         self,
@@ -363,16 +330,7 @@ class AutoMemory:
         """
         return await worker.arun(self._condenser.context(messages, thread_id, strategy, max_chars))
 
-    def context(
-        self,
-        messages: Any,
-        *,
-        thread_id: str = "main",
-        strategy: Strategy = "tools",
-        max_chars: int = CONTEXT_CHARS,
-    ) -> str:
-        """What an agent goes on from once these messages leave its context; see `acontext`."""
-        return worker.run(self._condenser.context(messages, thread_id, strategy, max_chars))
+    context = blocking(acontext)
 
     def summarizer(
         self, *, strategy: Strategy = "tools", max_chars: int = CONTEXT_CHARS
@@ -419,17 +377,13 @@ class AutoMemory:
         """File everything that is stored but not filed yet, unfinished turns included."""
         await worker.arun(self._each(Recorder.flush))
 
-    def flush(self) -> None:
-        """File everything that is stored but not filed yet; see `aflush`."""
-        worker.run(self._each(Recorder.flush))
+    flush = blocking(aflush)
 
     async def astatus(self) -> Status:
         """How this memory is doing; with placeholders, as far as that is known without a vault."""
         return self._recorder.brief() if self._template.names else await worker.arun(self._recorder.status())
 
-    def status(self) -> Status:
-        """How this memory is doing; see `astatus`."""
-        return self._recorder.brief() if self._template.names else worker.run(self._recorder.status())
+    status = blocking(astatus)
 
     def follow(self, work: Future[Any]) -> None:
         """Have `flush` and `close` wait for work on this memory that an integration started."""
@@ -444,9 +398,7 @@ class AutoMemory:
         """File what waits and let go of the vault. The active event stays open."""
         await worker.arun(self._each(Recorder.close))
 
-    def close(self) -> None:
-        """File what waits and let go of the vault; see `aclose`."""
-        worker.run(self._each(Recorder.close))
+    close = blocking(aclose)
 
     def stream_key(self, thread_id: str = "main") -> str:
         """The key by which turn ids know the stream of a thread."""
