@@ -15,6 +15,7 @@ from typing import Any
 from checker import problems
 from conversation import CLOCK, KeywordDecider, Step
 from faulty import Fault, Faults
+from watching import tell, watch
 
 from automemory.errors import AutoMemoryError
 from automemory.maintenance.doctor import repair
@@ -39,6 +40,7 @@ OPTIONS: dict[str, Any] = {
 
 def work(job: dict[str, Any], say: Say) -> None:
     vault = Path(job["vault"])
+    watch(job["fault"])
     faults = Faults(Fault(**job["fault"]))
     faults.install()
     schema = next((step["schema"] for step in job["steps"] if "schema" in step), "append")
@@ -48,6 +50,7 @@ def work(job: dict[str, Any], say: Say) -> None:
             _step(step, memory, faults, vault, say)
         except AutoMemoryError as error:
             say(error=f"{type(error).__name__}: {error}")
+    tell()
 
 
 def _step(step: Step, memory: AutoMemory, faults: Faults, vault: Path, say: Say) -> None:
@@ -84,6 +87,7 @@ def _step(step: Step, memory: AutoMemory, faults: Faults, vault: Path, say: Say)
             faults.heal()
         case "points":
             say(points=faults.met)
+            tell(points=len(faults.met))
         case "check":
             say(problems=problems(vault, **step["expected"]))
         case "limit":  # a real full disk, for the system's writes and SQLite's alike

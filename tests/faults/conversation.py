@@ -10,8 +10,16 @@ from typing import Any
 
 import pytest
 
-from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
-from automemory.schema import ViewContext, ViewPatch
+from automemory.decision import (
+    BoundaryDecision,
+    DecisionContext,
+    EventSummary,
+    EventView,
+    Exchange,
+    Verdict,
+    ViewContext,
+    ViewPatch,
+)
 
 NOON = datetime(2026, 5, 27, 12, 0, tzinfo=UTC)
 CLOCK = datetime(2026, 5, 28, 18, 0, tzinfo=UTC)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from power import Durable
+from watching import tell
 
 from automemory.vault import state
 
@@ -75,6 +76,7 @@ class Faults:
         self.armed = False
         if self.durable:
             self.durable.write()
+        tell()
         os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(60)
 
