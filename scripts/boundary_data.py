@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ SETS = {
     "vcsum": ("vcsum.val", "coarse"),
 }
 TURN_SETS = ("real-agent", "spliced-agent", "sgd", "crosswoz")
+AGENT_SETS = ("real-agent", "spliced-agent")
 FINE_SETS = ("superdialseg", "tiage", "tiage-val")
 MEETING_SETS = ("qmsum", "vcsum")
 
@@ -71,6 +73,14 @@ def _group(name: str, data: dict) -> str:
     if name == "superdialseg":
         return "|".join(turn["text"] for turn in data["turns"][:3])
     return data["id"]
+
+
+HELD_OUT = 5
+"""One group in so many is held out: never looked at, tuned on or cross-validated, scored once at the end."""
+
+
+def held_out(d: Dialogue) -> bool:
+    return zlib.crc32(f"held-out|{d.group}".encode()) % HELD_OUT == 0
 
 
 def _starts(utterances: list[dict], *, by_turn: bool) -> list[int]:
@@ -137,6 +147,62 @@ def histories(dialogue: Dialogue, seed: int, miss: float, spurious: float) -> It
             yield i, stream.event
         chance = 0.5 if label is None else 1 - miss if label else spurious
         stream.take(turn, boundary=rng.random() < chance)
+
+
+MOVES = 4
+"""Histories a turn that begins a segment is moved into."""
+KEPT_BEFORE = 0.6
+"""How likely an earlier turn stays in a history that is thinned out."""
+
+
+def moved(dialogues: Sequence[Dialogue], seed: int) -> Iterator[tuple[Dialogue, Exchange, EventView, bool]]:
+    """Turns of agent sessions in histories they did not have, with their labels.
+
+    What begins a segment, the first turn of a session included, begins one also after another segment of its
+    source; what goes on with a segment still does so after some of its earlier turns were left out.
+    """
+    rng = random.Random(seed)
+    for name in AGENT_SETS:
+        sessions = [d for d in dialogues if d.set == name]
+        ended = [(d, segment) for d in sessions for segment in _segments(d)]
+        for d in sessions:
+            for segment in _segments(d):
+                others = [e for e in ended if _may_precede(*e, d, segment[0])]
+                for other, before in rng.sample(others, min(MOVES, len(others))):
+                    history = before[rng.randrange(len(before)) if rng.random() < 0.3 else 0 :]
+                    yield d, d.turns[segment[0]], _event(other, history), True
+                for place in range(2, len(segment)):
+                    earlier = segment[:place]
+                    history = [i for i in earlier if rng.random() < KEPT_BEFORE] or [rng.choice(earlier)]
+                    if history != earlier and d.labels[segment[place]] is False:
+                        yield d, d.turns[segment[place]], _event(d, history), False
+
+
+def _may_precede(other: Dialogue, before: Sequence[int], d: Dialogue, start: int) -> bool:
+    """Whether a segment may stand before another: of the same source, and not where it stood anyway.
+
+    Spliced sessions have many sources each, but two segments of one session may be parts of one task.
+    """
+    if d.set == "real-agent":
+        return other.group == d.group and (other.id != d.id or before[-1] != start - 1)
+    return other.id != d.id
+
+
+def _segments(d: Dialogue) -> list[list[int]]:
+    found: list[list[int]] = []
+    for i, label in enumerate(d.labels):
+        if i == 0 or label:
+            found.append([])
+        found[-1].append(i)
+    return found
+
+
+def _event(d: Dialogue, turns: Sequence[int]) -> EventView:
+    stream = Stream()
+    for i in turns:
+        stream.take(d.turns[i], boundary=False)
+    assert stream.event is not None
+    return stream.event
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,38 +4,44 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from boundary_data import FINE_SETS, Dialogue, Stream, histories
+from boundary_data import FINE_SETS, Dialogue, Stream, histories, moved
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from automemory.deciders.encoder import UseEncoder, clip
 from automemory.deciders.features import Look, features, probe
 from automemory.deciders.local import LocalDecider, continues_by_rule
-from automemory.deciders.scorer import Scorer, Trees
-from automemory.decision import DecisionContext, EventView, Granularity
+from automemory.deciders.scorer import ENSEMBLES, Ensemble, Scorer, Trees
+from automemory.decision import DecisionContext, EventView, Exchange, Granularity
 
 SEED, FOLDS = 20250601, 5
 PASSES = ((0.0, 0.0), (0.3, 0.08), (0.5, 0.2))
 """Histories trained on: the labels' own, and two with boundaries missed and made up."""
 SET_WEIGHT = {"real-agent": 3.0, "spliced-agent": 3.0, "tiage": 1.5, "tiage-val": 1.5}
 """How much a decision of a set counts; 1 where nothing is said."""
-SOFT_WEIGHT = 0.3
-HEADS = (("real-agent", "spliced-agent"), ("sgd", "crosswoz"), ("superdialseg", "tiage", "tiage-val"))
-HEAD_RIDGE = 300.0
-TREES = {
-    "max_iter": 260,
-    "learning_rate": 0.05,
-    "max_leaf_nodes": 12,
-    "min_samples_leaf": 60,
-    "l2_regularization": 20.0,
-    "max_features": 0.3,
+SOFT_WEIGHT, MOVED_WEIGHT = 0.3, 0.3
+"""How much a soft turn counts for either answer, and a turn moved into another history."""
+HEADS = (
+    (("real-agent", "spliced-agent"), 150.0, 1024),
+    (("sgd", "crosswoz"), 300.0, 2048),
+    (FINE_SETS, 300.0, 2048),
+)
+"""What each linear head is trained on, its ridge, how much of a probe it reads: the agent sets are too small
+for the replies alone."""
+TREES: Mapping[Ensemble, Mapping[str, Any]] = {
+    "default": {"max_iter": 200, "learning_rate": 0.05, "min_samples_leaf": 100},
+    "fine": {"max_iter": 200, "learning_rate": 0.065, "min_samples_leaf": 60},
 }
+ALL_TREES = {"max_leaf_nodes": 12, "l2_regularization": 20.0, "max_features": 0.3, "early_stopping": False}
+BAGS: Mapping[Ensemble, int] = {"default": 2, "fine": 1}
+"""Ensembles of different seeds whose mean is taken: the agent sets are small, one alone is noisy."""
+UNCALIBRATED: Mapping[Ensemble, tuple[float, float]] = {"default": (1.0, 0.0), "fine": (1.0, 0.0)}
 
 
 class CachedEncoder(UseEncoder):
@@ -68,17 +74,23 @@ class CachedEncoder(UseEncoder):
 
 @dataclass(frozen=True)
 class Samples:
-    """Decisions to learn from, a row each; `turn` is the row of its turn in `probes`."""
+    """Decisions to learn from, a row each; `probe` is the row of its vectors in `probes`."""
 
     names: tuple[str, ...]
     x: np.ndarray
     y: np.ndarray
     weight: np.ndarray
     fold: np.ndarray
-    turn: np.ndarray
+    probe: np.ndarray
     probes: np.ndarray
     sets: np.ndarray
     soft: np.ndarray
+    moments: dict[tuple[int, int], Moments] = field(default_factory=dict)
+    fitted: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict)
+
+    def of(self, ensemble: Ensemble) -> np.ndarray:
+        """Which decisions an ensemble learns from."""
+        return np.isin(self.sets, FINE_SETS) == (ensemble == "fine")
 
 
 def balanced_folds(dialogues: Iterable[Dialogue]) -> dict[str, int]:
@@ -102,85 +114,142 @@ def granularity(d: Dialogue) -> Granularity:
 
 
 def collect(dialogues: Sequence[Dialogue], folds: dict[str, int], look: Look) -> Samples:
-    """Every scored decision of the dialogues, under several histories; a soft turn with both answers."""
+    """Every scored decision of the dialogues, under several histories; a soft turn with both answers.
+
+    Turns of agent sessions are also moved into histories of other sessions of their fold.
+    """
     rows: list[tuple[Any, ...]] = []
-    probes: dict[tuple[str, int], np.ndarray] = {}
-    index: dict[tuple[str, int], int] = {}
+    probes: list[np.ndarray] = []
+    index: dict[tuple[Exchange, Exchange], int] = {}
     names: tuple[str, ...] = ()
-    for d, i, event in _met(dialogues):
-        turn, recent, label = look(d.turns[i]), [look(e) for e in event.recent], d.labels[i]
-        named = features(turn, recent, look(event.opening), event.turns, fine=d.set in FINE_SETS)
+    for d, turn, event, label, is_moved in _met(dialogues, folds):
+        seen, recent = look(turn), [look(e) for e in event.recent]
+        named = features(seen, recent, look(event.opening), event.turns)
         names = tuple(named)
-        if (d.id, i) not in index:
-            index[d.id, i] = len(index)
-            probes[d.id, i] = probe(turn, recent[-1])
+        pair = turn, event.recent[-1]
+        if pair not in index:
+            index[pair] = len(index)
+            probes.append(probe(seen, recent[-1]))
         for y in (True, False) if label is None else (label,):
-            rows.append((tuple(named.values()), y, label is None, d.set, folds[d.id], index[d.id, i]))
-    x, y, soft, sets, fold, turn_index = map(np.array, zip(*rows, strict=True))
-    return Samples(
-        names, x.astype(np.float32), y.astype(np.int8), _weights(sets, soft), fold, turn_index,
-        np.stack(list(probes.values())), sets, soft,
-    )  # fmt: skip
+            rows.append((tuple(named.values()), y, label is None, is_moved, d.set, folds[d.id], index[pair]))
+    x, y, soft, moved_rows, sets, fold, probe_rows = map(np.array, zip(*rows, strict=True))
+    weight = np.array([SET_WEIGHT.get(name, 1.0) for name in sets], dtype=np.float64)
+    weight *= np.where(soft, SOFT_WEIGHT, np.where(moved_rows, MOVED_WEIGHT, 1.0))
+    samples = Samples(
+        names, x.astype(np.float32), y.astype(np.int8), weight, fold, probe_rows, np.stack(probes), sets, soft
+    )
+    for i, (kinds, _, size) in enumerate(HEADS):
+        for number in np.unique(fold):
+            samples.moments[i, int(number)] = _moments(samples, kinds, size, number)
+    return samples
 
 
-def _met(dialogues: Sequence[Dialogue]) -> Iterable[tuple[Dialogue, int, EventView]]:
-    """Every turn that no rule decides, with the events it meets under the histories of `PASSES`."""
+Met = tuple[Dialogue, Exchange, EventView, bool | None, bool]
+
+
+def _met(dialogues: Sequence[Dialogue], folds: dict[str, int]) -> Iterable[Met]:
+    """Every turn that no rule decides, with the events it meets under the histories of `PASSES`, its label,
+    and whether it was moved there.
+    """
     for number, (miss, spurious) in enumerate(PASSES):
         for d in dialogues:
             for i, event in histories(d, SEED + number, miss, spurious):
-                if not continues_by_rule(DecisionContext(d.turns[i], event, granularity=granularity(d))):
-                    yield d, i, event
+                if not _ruled(d, d.turns[i], event):
+                    yield d, d.turns[i], event, d.labels[i], False
+    for fold in sorted(set(folds.values())):
+        for d, turn, event, label in moved([d for d in dialogues if folds[d.id] == fold], SEED):
+            if not _ruled(d, turn, event):
+                yield d, turn, event, label, True
 
 
-def _weights(sets: np.ndarray, soft: np.ndarray) -> np.ndarray:
-    """A soft turn counts half for either answer, and less than a sure one."""
-    return np.array([SET_WEIGHT.get(name, 1.0) for name in sets], dtype=np.float64) * np.where(
-        soft, SOFT_WEIGHT, 1.0
+def _ruled(d: Dialogue, turn: Exchange, event: EventView) -> bool:
+    return continues_by_rule(DecisionContext(turn, event, granularity=granularity(d)))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What a weighted ridge regression needs of some decisions; those of several folds are added up."""
+
+    xx: np.ndarray
+    xy: np.ndarray
+    x: np.ndarray
+    y: float
+    weight: float
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.xx + other.xx,
+            self.xy + other.xy,
+            self.x + other.x,
+            self.y + other.y,
+            self.weight + other.weight,
+        )
+
+    def solve(self, ridge: float) -> np.ndarray:
+        """Coefficients for deviations from the mean label."""
+        if not self.weight:
+            return np.zeros(len(self.x))
+        against = self.xy - self.x * (self.y / self.weight)
+        return np.linalg.solve(self.xx + ridge * np.eye(len(self.x)), against)
+
+
+def _moments(s: Samples, sets: Sequence[str], size: int, fold: int) -> Moments:
+    """Of decisions that are sure, each pair of turns once; here a moved turn counts like any other."""
+    rows = np.flatnonzero((s.fold == fold) & np.isin(s.sets, sets) & ~s.soft)
+    rows = rows[np.unique(s.probe[rows], return_index=True)[1]]
+    x = s.probes[s.probe[rows], :size].astype(np.float64)
+    weight = np.array([SET_WEIGHT.get(name, 1.0) for name in s.sets[rows]], dtype=np.float64)
+    weighted = x * weight[:, None]
+    y = s.y[rows]
+    return Moments(
+        x.T @ weighted, weighted.T @ y, weighted.sum(0), float((weight * y).sum()), float(weight.sum())
     )
 
 
-def fit_heads(s: Samples, mask: np.ndarray) -> np.ndarray:
-    """Ridge regressions, one a row, each on its own kind of conversation."""
-    return (
-        np.stack([_ridge(s, mask & np.isin(s.sets, sets)) for sets in HEADS])
-        .astype(np.float16)
-        .astype(np.float32)
-    )
+def fit_heads(s: Samples, folds: Iterable[int]) -> np.ndarray:
+    """Ridge regressions, one a row, each on its own kind of conversation; the same folds are fitted once."""
+    known = sorted(folds)
+    if tuple(known) in s.fitted:
+        return s.fitted[tuple(known)]
+    heads = []
+    for i, (_, ridge, size) in enumerate(HEADS):
+        total = s.moments[i, known[0]]
+        for fold in known[1:]:
+            total += s.moments[i, fold]
+        heads.append(np.pad(total.solve(ridge), (0, s.probes.shape[1] - size)))
+    fitted = s.fitted[tuple(known)] = np.stack(heads).astype(np.float16).astype(np.float32)
+    return fitted
 
 
-def _ridge(s: Samples, mask: np.ndarray) -> np.ndarray:
-    if not mask.any():
-        return np.zeros(s.probes.shape[1])
-    _, first = np.unique(s.turn[mask], return_index=True)
-    rows = np.flatnonzero(mask)[first]
-    x, w = s.probes[s.turn[rows]], s.weight[rows][:, None].astype(np.float32)
-    y = s.y[rows].astype(np.float32)
-    y = y - np.average(y, weights=w[:, 0])
-    return np.linalg.solve(x.T @ (x * w) + HEAD_RIDGE * np.eye(x.shape[1], dtype=np.float32), (x * w).T @ y)
-
-
-def train(s: Samples, mask: np.ndarray) -> Scorer:
+def train(s: Samples, folds: Collection[int]) -> Scorer:
     """Heads, then trees over features and out-of-fold head scores; calibration and thresholds are set
     later.
     """
     inner = np.zeros((len(s.y), len(HEADS)), dtype=np.float32)
-    for fold in np.unique(s.fold[mask]):
+    for fold in folds:
         here = s.fold == fold
-        inner[here] = (s.probes @ fit_heads(s, mask & ~here).T)[s.turn[here]]
-    x = np.column_stack([s.x, inner])[mask]
-    rising = [int(name == "fine") for name in s.names] + [0] * len(HEADS)  # finer never means a lower score
-    model = HistGradientBoostingClassifier(
-        **TREES, monotonic_cst=rising, early_stopping=False, random_state=SEED
-    )
-    model.fit(x, s.y[mask], sample_weight=s.weight[mask])
+        inner[here] = s.probes[s.probe[here]] @ fit_heads(s, set(folds) - {fold}).T
+    x, mask = np.column_stack([s.x, inner]), np.isin(s.fold, list(folds))
+    trees = {ensemble: _boost(x, s, mask & s.of(ensemble), ensemble) for ensemble in ENSEMBLES}
     return Scorer(
-        fit_heads(s, mask), _export(model), s.names, (1.0, 0.0), {"coarse": 0.5, "default": 0.5, "fine": 0.5}
+        fit_heads(s, folds), trees, s.names, UNCALIBRATED, {"coarse": 0.5, "default": 0.5, "fine": 0.5}
     )
 
 
-def cross_validate(s: Samples, calibration: tuple[float, float] = (1.0, 0.0)) -> list[Scorer]:
+def _boost(x: np.ndarray, s: Samples, mask: np.ndarray, ensemble: Ensemble) -> Trees:
+    bagged = []
+    for bag in range(BAGS[ensemble]):
+        model = HistGradientBoostingClassifier(**TREES[ensemble], **ALL_TREES, random_state=SEED + bag)
+        bagged.append(_export(model.fit(x[mask], s.y[mask], sample_weight=s.weight[mask])))
+    return _mean(bagged)
+
+
+def cross_validate(
+    s: Samples, calibration: Mapping[Ensemble, tuple[float, float]] = UNCALIBRATED
+) -> list[Scorer]:
     """A scorer for each fold, trained on the other folds."""
-    return [replace(train(s, s.fold != fold), calibration=calibration) for fold in range(FOLDS)]
+    folds = set(range(FOLDS))
+    return [replace(train(s, folds - {fold}), calibration=calibration) for fold in range(FOLDS)]
 
 
 def _export(model: HistGradientBoostingClassifier) -> Trees:
@@ -197,6 +266,22 @@ def _export(model: HistGradientBoostingClassifier) -> Trees:
     depth = int(max(tree["depth"].max() for tree in nodes))
     return Trees(
         feature, threshold, left, right, value, depth, float(np.ravel(model._baseline_prediction)[0])
+    )
+
+
+def _mean(bagged: Sequence[Trees]) -> Trees:
+    """One ensemble whose log odds are the mean of several."""
+    width = max(t.feature.shape[1] for t in bagged)
+
+    def joined(name: str) -> np.ndarray:
+        arrays = [getattr(t, name) for t in bagged]
+        return np.concatenate([np.pad(a, ((0, 0), (0, width - a.shape[1]))) for a in arrays])
+
+    return Trees(
+        *(joined(name) for name in ("feature", "threshold", "left", "right")),
+        joined("value") / np.float32(len(bagged)),
+        max(t.depth for t in bagged),
+        float(np.mean([t.baseline for t in bagged])),
     )
 
 

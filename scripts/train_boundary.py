@@ -3,6 +3,7 @@
     python scripts/train_boundary.py --data DIR [--cache DIR] [--out FILE]
 
 DIR holds the labelled sets (docs/boundary-model.md). The same data and versions give the same weights.
+Writes how rare words are (`rarity.npz`, beside the code) as well.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from boundary_data import FINE_SETS, MEETING_SETS, SETS, TURN_SETS, load
+from boundary_data import FINE_SETS, MEETING_SETS, SETS, TURN_SETS, Dialogue, held_out, load
 from boundary_model import (
     FOLDS,
     SEED,
@@ -33,22 +34,24 @@ from boundary_model import (
     train,
 )
 
-from automemory.deciders import features
+from automemory.deciders import features, rarity
 from automemory.deciders.features import Look
 from automemory.deciders.local import LocalDecider
-from automemory.deciders.scorer import WEIGHTS, Scorer, save
-from automemory.decision import Granularity
+from automemory.deciders.scorer import ENSEMBLES, WEIGHTS, Ensemble, Scorer, save
+from automemory.deciders.text import words
+from automemory.decision import Exchange, Granularity
 
 GRIDS: Mapping[Granularity, tuple[float, ...]] = {
     "default": (0.25, 0.3, 0.35, 0.4, 0.45, 0.5),
     "fine": (0.15, 0.2, 0.25, 0.3, 0.35, 0.4),
-    "coarse": (0.6, 0.7, 0.8, 0.9),
+    "coarse": (0.6, 0.8),
 }
-SLACK: dict[Granularity, float] = {"default": 0.015, "fine": 0.0}
 FIRST_THRESHOLD = 0.35
 """Where the replay cuts from which the calibration is fitted."""
 EXCHANGES_KEPT = 4000
 """Exchanges kept in memory while dialogues are replayed again and again."""
+OUTSIDE = FOLDS
+"""The fold of dialogues that are held out."""
 
 
 def main() -> None:
@@ -57,25 +60,21 @@ def main() -> None:
     features.KEPT = EXCHANGES_KEPT
     look = Look(CachedEncoder(options.cache))
     dialogues = [d for name in (*TURN_SETS, *FINE_SETS) for d in load(options.data, name)]
-    folds = balanced_folds(dialogues)
+    known, outside = [d for d in dialogues if not held_out(d)], [d for d in dialogues if held_out(d)]
+    rarity.save(rarity.count(_words(turn) for d in known for turn in d.turns))
+    folds = balanced_folds(known) | {d.id: OUTSIDE for d in outside}
     samples = collect(dialogues, folds, look)
     look.encoder.save()
     _say(started, f"{len(samples.y)} decisions of {len(dialogues)} dialogues")
 
     scorers = cross_validate(samples)
     _say(started, f"{FOLDS} folds trained")
-    calibration = calibrate(_held_out(scorers, folds, look).run(dialogues, FIRST_THRESHOLD))
-    calibrated = [replace(scorer, calibration=calibration) for scorer in scorers]
-    replays = _held_out(calibrated, folds, look)
-    thresholds: dict[Granularity, float] = {}
-    figures: dict[str, Any] = {}
-    for level, sets in (("default", TURN_SETS), ("fine", FINE_SETS)):
-        chosen = [d for d in dialogues if d.set in sets]
-        tried = {t: replays.run(chosen, t) for t in GRIDS[level]}
-        thresholds[level] = _highest({t: _mean_f1(o, sets) for t, o in tried.items()}, SLACK[level])
-        figures |= _figures(tried[thresholds[level]], sets)
-        _say(started, f"{level}: " + ", ".join(f"{t}: {_mean_f1(o, sets):.3f}" for t, o in tried.items()))
-    scorer = replace(train(samples, samples.fold >= 0), calibration=calibration)
+    calibration, thresholds, figures = _tune(scorers, folds, known, look, started)
+    blind = replace(train(samples, range(FOLDS)), calibration=calibration)
+    figures["held out"] = _held_out_figures(_decider(blind, look), outside, thresholds)
+    _say(started, "held-out part scored")
+
+    scorer = replace(train(samples, range(FOLDS + 1)), calibration=calibration)
     thresholds["coarse"], figures["meetings"] = _coarse(options.data, _decider(scorer, look))
     look.encoder.save()
     save(replace(scorer, thresholds=thresholds, about=_about(figures)), options.out)
@@ -84,9 +83,39 @@ def main() -> None:
         print(name, figure)
 
 
-def _highest(scores: Mapping[float, float], slack: float) -> float:
-    """The highest threshold whose F1 is within `slack` of the best: in doubt, an event goes on."""
-    return max(t for t, score in scores.items() if score >= max(scores.values()) - slack)
+def _tune(
+    scorers: Sequence[Scorer], folds: Mapping[str, int], known: Sequence[Dialogue], look: Look, started: float
+) -> tuple[dict[Ensemble, tuple[float, float]], dict[Granularity, float], dict[str, Any]]:
+    """Calibrations and thresholds from cross-validated replays, and the figures at these."""
+    sets: Mapping[Ensemble, Sequence[str]] = {"default": TURN_SETS, "fine": FINE_SETS}
+    of = {level: [d for d in known if d.set in names] for level, names in sets.items()}
+    first = _each_by_its_own(scorers, folds, look)
+    calibration = {level: calibrate(first.run(of[level], FIRST_THRESHOLD)) for level in ENSEMBLES}
+    replays = _each_by_its_own([replace(s, calibration=calibration) for s in scorers], folds, look)
+    thresholds: dict[Granularity, float] = {}
+    figures: dict[str, Any] = {}
+    for level, names in sets.items():
+        tried = {t: replays.run(of[level], t) for t in GRIDS[level]}
+        thresholds[level] = max(tried, key=lambda t: _mean_f1(tried[t], names))
+        figures |= _figures(tried[thresholds[level]], names)
+        for t, outcomes in tried.items():
+            each = ", ".join(f"{name} {f1(_of(outcomes, name))['f1']:.3f}" for name in names)
+            _say(started, f"{level} {t}: mean {_mean_f1(outcomes, names):.4f}, {each}")
+    return calibration, thresholds, figures
+
+
+def _held_out_figures(
+    decider: LocalDecider, outside: Sequence[Dialogue], thresholds: Mapping[Granularity, float]
+) -> dict[str, Any]:
+    replays = Replays(lambda _: decider)
+    found: dict[str, Any] = {}
+    for level, names in (("default", TURN_SETS), ("fine", FINE_SETS)):
+        found |= _figures(replays.run([d for d in outside if d.set in names], thresholds[level]), names)
+    return found
+
+
+def _words(turn: Exchange) -> frozenset[str]:
+    return words(turn.user) | words(turn.reply) | words("\n".join(turn.actions))
 
 
 def _coarse(data: Path, decider: LocalDecider) -> tuple[float, dict[str, Any]]:
@@ -98,7 +127,7 @@ def _coarse(data: Path, decider: LocalDecider) -> tuple[float, dict[str, Any]]:
     return best, _figures(tried[best], MEETING_SETS)
 
 
-def _held_out(scorers: Sequence[Scorer], folds: Mapping[str, int], look: Look) -> Replays:
+def _each_by_its_own(scorers: Sequence[Scorer], folds: Mapping[str, int], look: Look) -> Replays:
     """Every dialogue by the scorer that was not trained on it."""
     deciders = [_decider(scorer, look) for scorer in scorers]
     return Replays(lambda d: deciders[folds[d.id]])
