@@ -17,10 +17,11 @@ from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
-from functools import wraps
+from functools import update_wrapper
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from automemory._detach import detach
+from automemory._threads import Threads
 from automemory.errors import ConfigError
 
 P = ParamSpec("P")
@@ -28,6 +29,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 _waited_for: ContextVar[bool] = ContextVar("automemory_waited_for", default=False)
 EXIT_WAIT_S = 30.0
+_THREADS = 32
 
 
 class Worker:
@@ -39,9 +41,10 @@ class Worker:
         self._thread: threading.Thread | None = None
         self._under_way: set[Future[Any]] = set()
         os.register_at_fork(after_in_child=self._forget) if hasattr(os, "register_at_fork") else None
-        # The pool threads that our work uses are shut down before `atexit` runs; what is under way has to
-        # end before that.
+        # Pools that others' work uses (a model's, say) are shut down before `atexit` runs; what is under way
+        # has to end before that.
         getattr(threading, "_register_atexit", atexit.register)(self.drain)
+        atexit.register(self.drain)  # for what threads that outlived the main one handed in
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Start `work` on the loop, as no part of the LangChain run it is started from."""
@@ -102,6 +105,7 @@ class Worker:
         with self._mutex:
             if self._loop is None or self._thread is None or not self._thread.is_alive():
                 self._loop = asyncio.new_event_loop()
+                self._loop.set_default_executor(Threads(_THREADS, "automemory-work"))
                 self._thread = threading.Thread(target=self._loop.run_forever, name="automemory", daemon=True)
                 self._thread.start()
             return self._loop
@@ -118,10 +122,10 @@ worker = Worker()
 def blocking(method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[S, P], T]:
     """The sync twin of an async method whose work is one `worker.arun`."""
 
-    @wraps(method)
-    def twin(self: S, *args: P.args, **options: P.kwargs) -> T:
+    def twin(self: S, /, *args: P.args, **options: P.kwargs) -> T:
         return worker.run(_alone(lambda: method(self, *args, **options)))
 
+    update_wrapper(twin, method)
     twin.__name__ = method.__name__.removeprefix("a")
     twin.__doc__ = f"The sync form of `{method.__name__}`."
     return twin

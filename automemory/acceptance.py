@@ -14,11 +14,11 @@ from dataclasses import replace
 from automemory._process import owner, renew_after_fork
 from automemory.agent_vault import AgentVault
 from automemory.decision import NotifyCandidate
-from automemory.errors import Conflict, VaultError
+from automemory.errors import ConfigError, Conflict, VaultError
 from automemory.intake import Accepted, Intake, Submission, local_time
 from automemory.result import TurnResult
 from automemory.turn import Turn, fingerprint, turn_id
-from automemory.vault.state import TurnRow
+from automemory.vault.tables import TurnRow
 
 UNSTORED = 1000  # turns that wait in memory
 
@@ -50,9 +50,14 @@ class Acceptance:
         self._storing = asyncio.Lock()
 
     async def accept(self, handed: Submission) -> TurnRow | TurnResult:
-        """Store a turn durably; a row that is to be filed, or the result if there is nothing to file."""
+        """Store a turn durably; a row that is to be filed, or the result if there is nothing to file.
+
+        Raises:
+            ConfigError: if the id it is given holds a secret: ids are written into notes.
+        """
+        if handed.id and self.intake.redact(handed.id) != handed.id:
+            raise ConfigError("the turn_id holds a secret: give the `turn_id` of an earlier result")
         try:
-            await self.vault.open()
             await self.store_unstored()
             return await asyncio.to_thread(self._accept, handed)
         except VaultError as error:
@@ -99,6 +104,7 @@ class Acceptance:
         return replace(turn, messages=(replace(first, at=self.vault.now()), *rest))
 
     def _accept(self, handed: Submission) -> TurnRow | TurnResult:
+        self.vault.ready()
         with suppress(Conflict):  # another process has the same turn in hand
             return self._accept_now(handed)
         return self._accept_now(handed)

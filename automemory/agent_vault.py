@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from automemory._process import alive, renew_after_fork
+from automemory._threads import Threads
+from automemory.checks import above_zero, one_of
 from automemory.content import clean
 from automemory.decision import EventView
 from automemory.errors import ConfigError
 from automemory.intake import local_time
 from automemory.locator import Locator
 from automemory.message import shown
-from automemory.planning import Limits
+from automemory.redact import Redactor
 from automemory.result import EventRef
+from automemory.routing import Limits
 from automemory.schema import NoteSchema
 from automemory.vault.catalog import head_of, stream_key
 from automemory.vault.commit import Basis
 from automemory.vault.edits import Plan
 from automemory.vault.event import Event
-from automemory.vault.state import TurnRow
 from automemory.vault.store import Store
+from automemory.vault.tables import TurnRow
 
 _CHECKPOINT = 100  # commits
 _NEAR = 20  # events looked through for one that is not settled
@@ -48,18 +53,28 @@ class Options:
     placeholders: tuple[str, ...] = ()
     schema: NoteSchema = field(default_factory=NoteSchema)
 
+    def __post_init__(self) -> None:
+        one_of("recent_scope", self.scope, ("agent", "stream"))
+        above_zero(decide_timeout_s=self.decide_timeout_s, lock_timeout_s=self.lock_timeout_s)
+
 
 class AgentVault:
     """A vault as one agent uses it.
+
+    Args:
+        options: The memory's settings.
+        clock: Gives the time.
+        redact: Masks secrets in a text.
 
     Attributes:
         options: The memory's settings.
         waiting: Ids of turns to be filed as soon as the vault can be written.
     """
 
-    def __init__(self, options: Options, clock: Callable[[], datetime]) -> None:
+    def __init__(self, options: Options, clock: Callable[[], datetime], redact: Redactor) -> None:
         self.options = options
         self._clock = clock
+        self._redact = redact
         self._store: Store | None = None
         self._locator: Locator | None = None
         self._commit_count = 0
@@ -69,8 +84,8 @@ class AgentVault:
     def renew(self) -> None:
         """Begin with nothing under way; what the parent of a fork has opened stays as it is, unused."""
         self.waiting: set[str] = set()
-        self._opening = asyncio.Lock()
-        self._commits = ThreadPoolExecutor(1, thread_name_prefix="automemory-commit")
+        self._opening = threading.Lock()
+        self._commits = Threads(1, "automemory-commit")
         self._inherited = self._store  # to collect it would close the parent's files
         self._store = self._locator = None
 
@@ -112,20 +127,24 @@ class AgentVault:
         return stream_key(self.options.agent, self.thread(thread))
 
     def thread(self, thread: Any) -> str:
-        """The thread that a caller names, as it is written.
+        """The thread that a caller names, as it is written: a hash of a name in which there is a secret.
 
         Raises:
             ConfigError: if it is no text, or empty.
         """
         if not isinstance(thread, str) or not thread:
             raise ConfigError(f"thread_id={shown(thread)}: give a text that is not empty")
-        return "main" if self.options.single_stream else clean(thread)
+        return "main" if self.options.single_stream else _written(clean(thread), self._redact)
 
     async def open(self) -> None:
         """Open the vault off the loop, since that may have to read all of it."""
-        async with self._opening:
-            if self._store is None:
-                await asyncio.to_thread(lambda: self.store)
+        await asyncio.to_thread(self.ready)
+
+    def ready(self) -> Store:
+        """The vault, opened anew where it has to be; for a thread that may be kept waiting."""
+        with self._opening:
+            self.forget_damaged()
+            return self.store
 
     async def close(self) -> None:
         if self._store is not None:
@@ -133,8 +152,8 @@ class AgentVault:
         self._store = self._locator = None
 
     def forget_damaged(self) -> bool:
-        """Let go of a `state.db` that was found damaged: the next use sets it aside and reads the notes."""
-        damaged = self._store is not None and self._store.state.damaged
+        """Let go of a `state.db` that is damaged or was taken away: the next use makes it from the notes."""
+        damaged = self._store is not None and self._store.state.lost
         if damaged:
             self._store = self._locator = None
         return damaged
@@ -175,15 +194,9 @@ class AgentVault:
         await asyncio.get_running_loop().run_in_executor(self._commits, work)
 
 
-def zone_of(name: str | None) -> ZoneInfo | None:
-    """The zone of an IANA name; None, the host's, if none is given.
-
-    Raises:
-        ConfigError: if there is no such zone.
-    """
-    try:
-        return ZoneInfo(name) if name else None
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ConfigError(
-            f"timezone={name!r} is not known: give an IANA name such as 'Asia/Shanghai'"
-        ) from error
+@lru_cache(maxsize=1024)
+def _written(thread: str, redact: Redactor) -> str:
+    """A thread's name without secrets; different names stay different."""
+    if redact(thread) == thread:
+        return thread
+    return f"redacted-{hashlib.sha256(thread.encode()).hexdigest()[:16]}"

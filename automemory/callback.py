@@ -146,7 +146,21 @@ class _Tracker:
                 self._held.popitem(last=False)
 
 
-class AutoMemoryCallbackHandler(GraphCallbackHandler):
+class _Recording:
+    """What both handlers are made of."""
+
+    records_turns = True
+
+    def __init__(
+        self, memory: AutoMemory, *, run_name: str | None = None, on_failure: OnFailure = "continue"
+    ) -> None:
+        self.memory = memory
+        self.raise_error = on_failure == "error"
+        self._guard = Guard(memory, on_failure)
+        self._tracker = _Tracker(self._guard, run_name)
+
+
+class AutoMemoryCallbackHandler(_Recording, GraphCallbackHandler):
     """Records turns of chains, graphs and agents: give it as one of a run's `callbacks`.
 
     Prefer `AutoMemoryMiddleware` for agents made with `create_agent`: it also keeps the steps of a turn that
@@ -158,16 +172,6 @@ class AutoMemoryCallbackHandler(GraphCallbackHandler):
         run_name: Only runs of this name are turns.
         on_failure: See `AutoMemoryMiddleware`.
     """
-
-    records_turns = True
-
-    def __init__(
-        self, memory: AutoMemory, *, run_name: str | None = None, on_failure: OnFailure = "continue"
-    ) -> None:
-        self.memory = memory
-        self.raise_error = on_failure == "error"
-        self._guard = Guard(memory, on_failure)
-        self._tracker = _Tracker(self._guard, run_name)
 
     def on_chain_start(
         self,
@@ -206,18 +210,8 @@ class AutoMemoryCallbackHandler(GraphCallbackHandler):
             self._guard.wait(recorded, self._guard.long_s)
 
 
-class AsyncAutoMemoryCallbackHandler(AsyncCallbackHandler, GraphCallbackHandler):
+class AsyncAutoMemoryCallbackHandler(_Recording, AsyncCallbackHandler, GraphCallbackHandler):
     """The same for `ainvoke` and `astream`: see `AutoMemoryCallbackHandler`."""
-
-    records_turns = True
-
-    def __init__(
-        self, memory: AutoMemory, *, run_name: str | None = None, on_failure: OnFailure = "continue"
-    ) -> None:
-        self.memory = memory
-        self.raise_error = on_failure == "error"
-        self._guard = Guard(memory, on_failure)
-        self._tracker = _Tracker(self._guard, run_name)
 
     async def on_chain_start(
         self,

@@ -6,13 +6,13 @@ import asyncio
 from contextlib import suppress
 from datetime import datetime
 
-from automemory import planning
+from automemory import planning, routing
 from automemory.agent_vault import AgentVault
 from automemory.decision import EventSummary
 from automemory.errors import Busy, Conflict
 from automemory.judge import Judge
-from automemory.planning import Place
 from automemory.result import EventRef
+from automemory.routing import Place
 from automemory.vault.catalog import stream_key
 from automemory.vault.commit import Basis
 from automemory.vault.edits import Edit, Plan, merged
@@ -37,7 +37,7 @@ class Closer:
             spent_ms: How much of the turn's time budget the decision took.
         """
         view = place.view
-        if view is None or not view.turns or planning.trivial(view):
+        if view is None or not view.turns or routing.trivial(view):
             return None, False
         turns = await asyncio.to_thread(self._vault.locator.exchanges, place.head.path)
         summary = await self._judge.summarize(view, turns, spent_ms)

@@ -12,6 +12,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from automemory.errors import ConfigError
+from automemory.injected import CONTEXT_CHARS
 
 if TYPE_CHECKING:
     from automemory.memory import AutoMemory
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 ContextSize = tuple[Literal["tokens", "messages", "fraction"], float]
 SOURCE = {"lc_source": "summarization"}
 """Marks a message that stands for others, as LangChain's own middleware does."""
+_CHARS_PER_TOKEN = 4  # as LangChain estimates
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,13 @@ class Compaction:
                 raise ConfigError(
                     f"{name}={size!r}: the memory's model does not say how much it takes; give tokens"
                 )
+
+    @property
+    def note_chars(self) -> int:
+        """Longest note: half of a context measured in tokens, which is not to be due at once again."""
+        if self.at[0] == "messages":
+            return CONTEXT_CHARS
+        return min(CONTEXT_CHARS, int(self._limit(self.at) * _CHARS_PER_TOKEN / 2))
 
     def cut(self, messages: Sequence[AnyMessage]) -> int:
         """From which message on a context is kept; 0 if it is to stay as it is."""

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from automemory.synchronizer.settings import Strategy
     from automemory.synchronizer.synchronizer import Synchronizer
 
-_LAST_WORDS = "Nothing is noted of this conversation's task. What had been said, shortened:"
+_LAST_WORDS = "What had been said in this conversation, shortened:"
+_LEAST_WORDS = 1_000  # characters of the conversation, where it is told too
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +50,46 @@ class Condenser:
         return replace(self, engine=engine, recorder=recorder, _made={})
 
     async def synchronize(
-        self, messages: Any, workspace: str | None, thread: str, strategy: Strategy, turns: bool
+        self,
+        messages: Any,
+        workspace: str | None,
+        thread: str,
+        strategy: Strategy,
+        turns: bool,
+        timeout_s: float | None = None,
     ) -> SynchronizerResult:
         """Bring the note of a thread's workspace up to date; see `AutoMemory.asynchronize`."""
         active = await self.recorder.active_path(thread)
         synchronizer = self._synchronizer(strategy)
-        return await synchronizer.run(messages, workspace, include_turns=turns, active=active)
+        return await synchronizer.run(
+            messages, workspace, include_turns=turns, active=active, timeout_s=timeout_s
+        )
 
-    async def context(self, messages: Any, thread: str, strategy: Strategy, limit: int) -> str:
+    async def context(
+        self, messages: Any, thread: str, strategy: Strategy, limit: int, timeout_s: float | None = None
+    ) -> str:
         """What an agent goes on from when these messages leave its context, marked as reference data.
 
         The workspace's note, brought up to date where there is a model. If it cannot be, what is known of the
-        thread's active event; and if that is nothing either, the conversation itself, shortened.
+        thread's active event, what its latest turns added included, and the conversation itself, shortened.
         """
+        known = ""
         if self.model is not None:
-            result = await self.synchronize(messages, None, thread, strategy, False)
-            if text := result.as_context(limit):
-                return text
-        return await self.recorder.reference(thread, limit) or self._last_words(messages, limit)
+            result = await self.synchronize(messages, None, thread, strategy, False, timeout_s)
+            known = result.as_context(limit)
+            if known and result.summary:
+                return known
+        known = await self.recorder.known(thread, limit * 2 // 3) or known
+        said = self._last_words(messages, limit - len(known) - 1)
+        return "\n".join(filter(None, (known, said)))
 
     def _last_words(self, messages: Any, limit: int) -> str:
         from automemory.synchronizer.transcript import renderer, spoken, transcript
 
         found = spoken(messages)
-        if not found:
+        if not found or limit < _LEAST_WORDS:
             return ""
-        room = max(0, limit - len(marked("", _LAST_WORDS)) - 2)
+        room = limit - len(marked("", _LAST_WORDS)) - 2
         text = transcript(found, renderer(self.redact, self.engine.vault.options.zone, room), room)
         return marked("", f"{_LAST_WORDS}\n\n{text[-room:]}")
 

@@ -7,7 +7,7 @@ the one that grew turn by turn.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
@@ -21,15 +21,16 @@ By = Literal["local", "llm", "fallback", "host", "placed"]
 
 NOTHING = frozenset({"null", "none", "n/a", "nil", "undefined"})
 RECENT_TURNS = 8
+_MARK = " … "  # of words left out
 USER_CHARS, REPLY_CHARS, ACTION_CHARS, MAX_ACTIONS = 1600, 800, 240, 12
 
 
-def cut_middle(text: str, limit: int, mark: str = " … ") -> str:
+def cut_middle(text: str, limit: int) -> str:
     """Head and tail of a text that is longer than `limit` characters."""
     if len(text) <= limit:
         return text
-    head = (limit - len(mark)) * 2 // 3
-    return text[:head] + mark + text[len(text) - (limit - len(mark) - head) :]
+    head = (limit - len(_MARK)) * 2 // 3
+    return text[:head] + _MARK + text[len(text) - (limit - len(_MARK) - head) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,64 @@ class EventSummary:
     completion_tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class KeptSection:
+    """A section that is kept up to date turn by turn.
+
+    Attributes:
+        file: The file it stands in, beside the summary note; `note` is that note itself.
+        name: Its heading, unique in the schema.
+        policy: What becomes of old text when there is new: see `vault.sections.Section`.
+        about: What belongs there, in the words a model is told.
+        items: Whether it is a list.
+        dated: Whether its entries begin with the turn's date and time.
+    """
+
+    file: str
+    name: str
+    policy: str
+    about: str
+    items: bool = False
+    dated: bool = False
+
+    @property
+    def key(self) -> str:
+        """Its name in a model's answer."""
+        return self.name.casefold().replace(" ", "_")
+
+    @property
+    def grows(self) -> bool:
+        """Whether entries are added to it one by one."""
+        return self.policy in {"append", "union"}
+
+
+@dataclass(frozen=True, slots=True)
+class ViewContext:
+    """What is known when the sections of an event are brought up to date.
+
+    Attributes:
+        event: The event as it was before the turn.
+        turn: The turn.
+        sections: The sections to keep.
+        current: What they say now, by name; those that are empty left out.
+    """
+
+    event: EventView
+    turn: Exchange
+    sections: tuple[KeptSection, ...]
+    current: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewPatch:
+    """New text by section name: of a list its new entries, of a text all of it; and what it cost."""
+
+    new: Mapping[str, str | tuple[str, ...]]
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
 class Decider(Protocol):
     """Decides turn by turn. Raises `DecisionError` if it cannot."""
 
@@ -206,3 +265,13 @@ class Summarizer(Protocol):
     """Sums up an event that ends, from its own turns (oldest first). Raises `DecisionError` if it cannot."""
 
     async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary: ...
+
+
+@runtime_checkable
+class ViewWriter(Protocol):
+    """Says what a turn adds to an event's sections; None if no model can be asked now.
+
+    Raises `DecisionError` if it fails.
+    """
+
+    async def write_views(self, context: ViewContext) -> ViewPatch | None: ...

@@ -20,11 +20,12 @@ from automemory.decision import NotifyCandidate
 from automemory.errors import Busy, Unwritable, VaultError
 from automemory.intake import Accepted, Intake
 from automemory.judge import Judge
-from automemory.keeper import Keeper
-from automemory.planning import Located
 from automemory.result import TurnResult
-from automemory.segmenter import Parts, build
-from automemory.vault.state import TurnRow
+from automemory.routing import Located
+from automemory.segmenter import build
+from automemory.turn_nodes import Components
+from automemory.vault.tables import TurnRow
+from automemory.view_keeper import ViewKeeper
 
 _REMEMBERED = 1000  # results of turns filed lately
 _log = logging.getLogger(__name__)
@@ -50,7 +51,7 @@ class Engine:
     ) -> None:
         self._clock = clock
         self.worker = worker
-        self.vault = AgentVault(options, clock)
+        self.vault = AgentVault(options, clock, intake.redact)
         self.acceptance = Acceptance(self.vault, intake)
         self.judge = judge
         self.closer = Closer(self.vault, judge)
@@ -60,13 +61,13 @@ class Engine:
         self._done: OrderedDict[str, TurnResult] = OrderedDict()
         self.renew()
         self.graph = build(
-            Parts(
+            Components(
                 worker,
                 self.vault,
                 self.acceptance,
                 judge,
                 self.closer,
-                Keeper(self.vault, judge),
+                ViewKeeper(self.vault, judge),
                 self.locate,
                 self.finished,
             )
@@ -115,7 +116,7 @@ class Engine:
             theirs = found.state != "draft" and found.owner != owner() and alive(found.owner)
             if theirs and time.monotonic() < deadline:
                 await asyncio.sleep(0.02)
-            elif (result := await self.file(found)).outcome == "deferred":
+            elif (result := await self.file(found)).outcome == "deferred" and found.id not in self.stuck:
                 raise Unwritable(result.error)
         return found
 

@@ -6,7 +6,8 @@
     │   ├── Conflict          the vault changed under a plan
     │   │   └── NameTaken     somebody else took the name of a new event
     │   ├── Busy              the vault's lock was not to be had in time
-    │   └── Unwritable        full, read-only or damaged storage
+    │   ├── Unwritable        full, read-only or damaged storage
+    │   └── ToolRefused       a tool of the synchronizer may not do what it was called for
     ├── DecisionError         a decider gave no usable answer
     ├── ImportFailed          a saved conversation could not be read
     └── ConfigError           an argument or a setting is wrong
@@ -41,6 +42,10 @@ class Busy(VaultError):
 
 class Unwritable(VaultError):
     """The vault cannot be written: full, read-only or failing storage."""
+
+
+class ToolRefused(VaultError):
+    """A tool call was refused; the message says what to do instead."""
 
 
 class DecisionError(AutoMemoryError):

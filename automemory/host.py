@@ -21,6 +21,7 @@ from automemory.turn import Turn
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 _SHORT_S, _SHORT_SHARE = 1.0, 0.05
+_MODEL_SHARE = 0.8  # of the time for a note; the rest is for reading what is known, should the model fail
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +115,24 @@ class Guard:
         return self._start(read())
 
     def context(
-        self, run: Run, messages: Sequence[BaseMessage], strategy: Literal["tools", "patch"]
+        self,
+        run: Run,
+        messages: Sequence[BaseMessage],
+        strategy: Literal["tools", "patch"],
+        max_chars: int,
+        wait_s: float,
     ) -> Future[str]:
-        """Start to write the note that is to stand for these messages."""
+        """Start to write the note that is to stand for these messages, for whoever waits so long for it."""
 
         async def condense() -> str:
             with self.memory.filled(run.values) as memory:
-                return await memory.acontext(messages, thread_id=run.thread, strategy=strategy)
+                return await memory.acontext(
+                    messages,
+                    thread_id=run.thread,
+                    strategy=strategy,
+                    max_chars=max_chars,
+                    timeout_s=_MODEL_SHARE * wait_s,
+                )
 
         return self._start(condense())
 

@@ -10,7 +10,8 @@ CONTEXT_CHARS = 8_000
 BEGIN = '<memory_note path="{path}">'
 END = "</memory_note>"
 _MARK = re.compile(r"<(?=/?\s*memory_note)", re.IGNORECASE)
-_BLOCK = re.compile(r'<memory_note path="[^"\n]*">.*?</memory_note>', re.DOTALL)
+# Where the end is missing, the rest is passed over at once: not once more from each beginning.
+_BLOCK = re.compile(r'<memory_note path="[^"\n]*">.*?(?:(</memory_note>)|\Z)', re.DOTALL)
 
 
 def marked(path: str, text: str) -> str:
@@ -28,4 +29,4 @@ def without_marked(text: str) -> str:
     """A text without the blocks that the memory put into it, so that none is taken for somebody's words."""
     if END not in text:
         return text
-    return _BLOCK.sub("", text).strip()
+    return _BLOCK.sub(lambda block: "" if block[1] else block[0], text).strip()

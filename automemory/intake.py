@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import TypeAdapter
 
+from automemory.checks import above_zero
 from automemory.content import clean
 from automemory.decision import NotifyCandidate
 from automemory.errors import ConfigError
@@ -22,6 +23,7 @@ from automemory.turn import Message, Turn
 
 _LEFT_OUT = re.compile(r"\(… (\d{1,12}) characters left out …\)")
 _ID = re.compile(r"[\w.-]{1,128}")
+_EARLIEST, _LATEST = datetime(1970, 1, 10), datetime(9999, 12, 20)  # what any zone and window can count from
 _MARGIN = 4096  # no secret is longer; what lies this close to a cut is not kept
 
 
@@ -83,6 +85,10 @@ class Accepted:
         return _adapter().validate_json(payload)
 
 
+def _nothing(message: Message) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Intake:
     """How turns are taken in.
@@ -95,10 +101,28 @@ class Intake:
     """
 
     redact: Redactor
-    exclude: Callable[[Message], bool] = lambda message: False
+    exclude: Callable[[Message], bool] = _nothing
     exclude_tools: frozenset[str] = frozenset()
     max_message_chars: int = 20_000
     max_tool_chars: int = 4_000
+
+    @classmethod
+    def of(
+        cls,
+        redact: Redactor,
+        exclude: Callable[[Message], bool] | Iterable[str] | None,
+        max_message_chars: int,
+        max_tool_chars: int,
+    ) -> Intake:
+        """As a memory's arguments say: `exclude` is a test for messages, names of tools, or nothing.
+
+        Raises:
+            ConfigError: if a number is not above 0.
+        """
+        above_zero(max_message_chars=max_message_chars, max_tool_chars=max_tool_chars)
+        if callable(exclude):
+            return cls(redact, exclude, frozenset(), max_message_chars, max_tool_chars)
+        return cls(redact, _nothing, frozenset(exclude or ()), max_message_chars, max_tool_chars)
 
     def take(self, turn: Turn) -> Turn:
         """The turn as it may be recorded; without messages if all of it is excluded."""
@@ -122,7 +146,7 @@ class Intake:
     def offer(self, offered: NotifyCandidate) -> NotifyCandidate:
         """An offered resource as it may be stored and shown."""
         return NotifyCandidate(
-            *(self.text(words, 500) for words in (offered.path, offered.title, offered.reason))
+            *(self.text(clean(words), 500) for words in (offered.path, offered.title, offered.reason))
         )
 
     def text(self, text: str, limit: int) -> str:
@@ -148,8 +172,26 @@ class Intake:
         )
 
 
+def zone_of(name: str | None) -> ZoneInfo | None:
+    """The zone of an IANA name; None, the host's, if none is given.
+
+    Raises:
+        ConfigError: if there is no such zone.
+    """
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ConfigError(
+            f"timezone={name!r} is not known: give an IANA name such as 'Asia/Shanghai'"
+        ) from error
+
+
 def local_time(at: datetime, zone: ZoneInfo | None) -> datetime:
-    """A time in the vault's zone (None: the host's), to the second; one without a zone is meant there."""
+    """A time in the vault's zone (None: the host's), to the second; one without a zone is meant there.
+
+    A clock that is set to no time at all (year 1, say) counts as at the nearest that can be reckoned with.
+    """
+    at = min(max(at, _EARLIEST.replace(tzinfo=at.tzinfo)), _LATEST.replace(tzinfo=at.tzinfo))
     if zone is None:
         return at.astimezone().replace(microsecond=0)
     local = at.astimezone(zone) if at.tzinfo else at.replace(tzinfo=zone)

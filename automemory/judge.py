@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, get_args
 
 from automemory import planning
+from automemory.checks import one_of
 from automemory.content import clean
 from automemory.deciders import extract
 from automemory.decision import (
@@ -23,13 +24,16 @@ from automemory.decision import (
     Granularity,
     Summarizer,
     Verdict,
+    ViewContext,
+    ViewPatch,
+    ViewWriter,
 )
 from automemory.errors import DecisionError
 from automemory.intake import Accepted
 from automemory.offers import SHOWN
-from automemory.planning import Located
 from automemory.redact import Redactor
-from automemory.schema import NoteSchema, ViewContext, ViewPatch, ViewWriter
+from automemory.routing import Located
+from automemory.schema import NoteSchema
 from automemory.turn import steps
 from automemory.vault.layout import slugify
 from automemory.views import Patch, extracted
@@ -63,6 +67,9 @@ class Judge:
     last_error: str = ""
     sums_up_again: bool = False
     _summary_failed: bool = True
+
+    def __post_init__(self) -> None:
+        one_of("granularity", self.granularity, get_args(Granularity))
 
     @property
     def decider_name(self) -> str:

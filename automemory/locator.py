@@ -13,14 +13,15 @@ from unicodedata import normalize
 from automemory.decision import EventView, Exchange
 from automemory.errors import PathEscape, VaultError
 from automemory.intake import Accepted
-from automemory.planning import Limits, Located, Place, Target, empty_view
+from automemory.planning import empty_view
+from automemory.routing import Limits, Located, Place, Target
 from automemory.schema import NoteSchema
 from automemory.turn import Step, steps
 from automemory.vault import frontmatter, note
 from automemory.vault.catalog import head_of, signature_of
-from automemory.vault.disk import Signature
 from automemory.vault.edits import Closing, Edit, SetFields
 from automemory.vault.event import EventHead, exchange, view
+from automemory.vault.files import Signature
 from automemory.vault.layout import event_path, fold, folder_name, parse_link
 from automemory.vault.quoting import live_links
 from automemory.vault.store import Store
@@ -62,7 +63,7 @@ class Locator:
         day = accepted.at.date()
         since = self._since(day)
         catalog = self._store.catalog
-        catalog.refresh(str(day - timedelta(days=back)) for back in range(self._limits.window_days + 1))
+        catalog.refresh([str(day - timedelta(days=back)) for back in range(self._limits.window_days + 1)])
         version = self._store.state.version(stream)
         # Before the open ones are asked for: it reads what people changed in older notes.
         recent = self._recent(stream, str(day), since, bool(accepted.event))
@@ -181,8 +182,7 @@ class Locator:
         if place is None:
             return None
         path, signature, seen = self._views.get(stream, ("", None, None))
-        row = self._store.state.note(head.path)
-        if path != head.path or row is None or signature != signature_of(row) or seen is None:
+        if path != head.path or seen is None or signature != self._store.catalog.signature(place.head):
             event = self._store.catalog.event(head.path)
             seen = view(event) if event else None
         return replace(place, view=seen or empty_view(head))
@@ -198,7 +198,7 @@ class Locator:
     def _gone(self, stream: str, there: set[str]) -> Closing | None:
         """The event this stream was at, if its note is gone, not just named in another Unicode form."""
         path, _, seen = self._views.get(stream, ("", None, None))
-        if not path or seen is None or self._store.disk.signature(path) is not None:
+        if not path or seen is None or not self._store.disk.is_gone(path):
             return None
         del self._views[stream]
         if normalize("NFC", path) in there:

@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from automemory._worker import blocking, worker
-from automemory.agent_vault import Options, zone_of
+from automemory.agent_vault import Options
+from automemory.checks import above_zero, one_of
 from automemory.condenser import Condenser
 from automemory.deciders import choose
 from automemory.decision import Decider, Granularity, NotifyCandidate
 from automemory.engine import Engine
-from automemory.errors import ConfigError
 from automemory.injected import CONTEXT_CHARS
-from automemory.intake import Intake, Submission
+from automemory.intake import Intake, Submission, zone_of
 from automemory.judge import Judge
 from automemory.offers import check_offers
-from automemory.planning import Limits
 from automemory.recorder import Recorder
 from automemory.redact import make_redactor
 from automemory.reference import LIMIT
 from automemory.result import EventRef, Status, TurnResult
+from automemory.routing import Limits
 from automemory.schema import load_schema
 from automemory.segmenter import Graph
 from automemory.turn import Message, read_messages, split_turns
@@ -113,25 +113,14 @@ class AutoMemory:
         max_message_chars: int = 20_000,
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
-        _one_of("granularity", granularity, get_args(Granularity))
-        _one_of("durability", durability, get_args(Durability))
-        _one_of("recent_scope", recent_scope, ("agent", "stream"))
-        _above_zero(
-            inherit_window_days=inherit_window_days,
-            offer_turns=offer_turns,
-            max_turns_per_event=max_turns_per_event,
-            max_event_chars=max_event_chars,
-            max_tool_chars=max_tool_chars,
-            max_message_chars=max_message_chars,
-            decide_timeout_s=decide_timeout_s,
-            lock_timeout_s=lock_timeout_s,
-            max_calls_per_day=1 if max_calls_per_day is None else max_calls_per_day,
-        )
+        one_of("durability", durability, get_args(Durability))
+        above_zero(max_calls_per_day=1 if max_calls_per_day is None else max_calls_per_day)
+        prompts = Path(prompts_dir) if prompts_dir is not None else None
         chosen = choose(
             decider,
             model,
             encoder=encoder,
-            prompts_dir=Path(prompts_dir) if prompts_dir is not None else None,
+            prompts_dir=prompts,
             timeout_s=decide_timeout_s,
             max_calls_per_day=max_calls_per_day,
         )
@@ -150,17 +139,10 @@ class AutoMemory:
             placeholders=template.names,
             schema=load_schema(note_schema),
         )
-        intake = Intake(
-            redact=redactor,
-            exclude=exclude if callable(exclude) else lambda message: False,
-            exclude_tools=frozenset(() if exclude is None or callable(exclude) else exclude),
-            max_message_chars=max_message_chars,
-            max_tool_chars=max_tool_chars,
-        )
+        intake = Intake.of(redactor, exclude, max_message_chars, max_tool_chars)
         judge = Judge(*chosen, redactor, decide_timeout_s, granularity, Counter())
         self._engine = Engine(options, intake, judge, clock, worker)
         self._recorder = Recorder(self._engine, background=background)
-        prompts = Path(prompts_dir) if prompts_dir is not None else None
         self._condenser = Condenser(self._engine, self._recorder, model, redactor, prompts, clock)
         self.background = background
         self.decide_timeout_s = decide_timeout_s
@@ -322,13 +304,22 @@ class AutoMemory:
         thread_id: str = "main",
         strategy: Strategy = "tools",
         max_chars: int = CONTEXT_CHARS,
+        timeout_s: float | None = None,
     ) -> str:
         """What an agent goes on from once these messages leave its context, marked as reference data.
 
-        The workspace's note, which the model brings up to date first. Without a model, or if it fails, what
-        the memory knows of the thread's active event; if that is nothing, the conversation, shortened.
+        The workspace's note, which the model brings up to date first. Without a model, or if it fails or has
+        nothing to note, what the memory knows of the thread's active event, and the conversation, shortened.
+
+        Args:
+            messages: LangChain messages or role/content dicts, oldest first.
+            thread_id: The thread.
+            strategy: See `Synchronizer`.
+            max_chars: Longest text.
+            timeout_s: How long the model has, in seconds, if that is less than a `Synchronizer` gives it.
         """
-        return await worker.arun(self._condenser.context(messages, thread_id, strategy, max_chars))
+        work = self._condenser.context(messages, thread_id, strategy, max_chars, timeout_s)
+        return await worker.arun(work)
 
     context = blocking(acontext)
 
@@ -449,14 +440,3 @@ class AutoMemory:
         member._recorder = Recorder(member._engine, background=self.background)
         member._condenser = self._condenser.over(member._engine, member._recorder)
         return member
-
-
-def _one_of(name: str, value: object, allowed: Sequence[str]) -> None:
-    if value not in allowed:
-        raise ConfigError(f"{name}={value!r}: give one of {', '.join(map(repr, allowed))}")
-
-
-def _above_zero(**values: float) -> None:
-    for name, value in values.items():
-        if value <= 0:
-            raise ConfigError(f"{name}={value!r}: give a number above 0")

@@ -66,7 +66,8 @@ class AutoMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
         keep: How much of its end stays, in the same units. A tool call is never parted from its result, and
             what the person asked last always stays.
         compact_strategy: How the note is brought up to date: see `Synchronizer`.
-        compact_timeout_s: How long the agent waits for that, in seconds; then it goes on uncompacted.
+        compact_timeout_s: How long the agent waits for that, in seconds. A model that fails, or needs longer,
+            leaves it with what the memory knows; if not even that is to be had, it goes on uncompacted.
         on_failure: What happens if the memory fails: `continue` logs it once and the agent goes on, `error`
             raises it in the agent's run, a function is given the exception.
         record_subagents: Whether agents that tools run are recorded.
@@ -163,10 +164,15 @@ class AutoMemoryMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _condense(self, state: Any, runtime: Any) -> tuple[int, Future[str] | None]:
         """Start to write the note that is to stand for the messages up to a place, if that is due."""
-        messages = state["messages"]
-        cut = self._compaction.cut(messages) if self._compaction else 0
+        messages, due = state["messages"], self._compaction
+        cut = due.cut(messages) if due else 0
         run = self._run(runtime) if cut else None
-        return cut, self._guard.context(run, messages, self._compact_strategy) if run else None
+        if due is None or run is None:
+            return cut, None
+        note = self._guard.context(
+            run, messages, self._compact_strategy, due.note_chars, self._compact_timeout_s
+        )
+        return cut, note
 
     def _compacted(self, state: Any, cut: int, note: str | None) -> dict[str, Any] | None:
         return {"messages": compacted(state["messages"], cut, note)} if note else None

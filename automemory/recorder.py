@@ -19,7 +19,8 @@ from automemory.intake import Submission
 from automemory.reference import reference
 from automemory.result import EventRef, Status, TurnResult
 from automemory.turn import Turn, align, fingerprint
-from automemory.vault.state import TurnRow
+from automemory.vault.event import CLOSED_BY
+from automemory.vault.tables import TurnRow
 
 _log = logging.getLogger(__name__)
 _filing: ContextVar[frozenset[tuple[int, str]]] = ContextVar("automemory_filing", default=frozenset())
@@ -86,6 +87,8 @@ class Recorder:
         return known[-1][0] if found and turns else None
 
     async def close_event(self, thread: str, closed_by: str) -> EventRef | None:
+        if closed_by not in CLOSED_BY:
+            raise ConfigError(f"closed_by={closed_by!r}: give one of {', '.join(map(repr, CLOSED_BY))}")
         async with self._stream(thread):
             await self._engine.vault.open()
             stream = self._engine.vault.stream(thread)
@@ -113,6 +116,12 @@ class Recorder:
         await self._engine.vault.open()
         found = await asyncio.to_thread(self._engine.vault.latest, thread)
         return reference(found[0], limit, own=found[1]) if found else ""
+
+    async def known(self, thread: str, limit: int) -> str:
+        """The same of the thread's own event only, with what its latest turns added."""
+        await self._engine.vault.open()
+        found = await asyncio.to_thread(self._engine.vault.latest, thread)
+        return reference(found[0], limit, latest=True) if found and found[1] else ""
 
     def brief(self) -> Status:
         """The status without what only the vault can tell."""

@@ -58,7 +58,8 @@ _PEM_REST = re.compile(
     r"(?:[A-Za-z0-9+/=]{1,15}(?=\s*(?:\n|\Z)))?"
 )
 _PUTTY = re.compile(r"PuTTY-User-Key-File-\d:(?s:.*?)(?:Private-MAC:[^\n]*|\Z)")
-_URL_PASSWORD = re.compile(r"://[^\s/:@\"'<>]{0,128}:([^\s/\"'<>]{1,256})@(?=[\w\[.-])")
+# With one slash too: what normalises paths leaves one.
+_URL_PASSWORD = re.compile(r":/{1,2}[^\s/:@\"'<>]{0,128}:([^\s/\"'<>]{1,256})@(?=[\w\[.-])")
 # These run on the text in lower case, each from a literal beginning, which makes them fast.
 _HEADERS = (
     re.compile(
@@ -150,7 +151,7 @@ def _spans(text: str) -> Iterator[Span]:
     yield from _detected(text)
     yield from _vendor_tokens(text)
     yield from _key_blocks(text)
-    if "://" in text:
+    if ":/" in text:
         yield from (m.span(1) for m in _URL_PASSWORD.finditer(text) if not _PLACEHOLDER.match(m[1]))
     lower = _lower(text)
     for header in _HEADERS:

@@ -5,17 +5,16 @@ A schema is a YAML file. Two ship in `prompts/schemas`; the format is in `docs/v
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Annotated, Literal, Protocol, runtime_checkable
+from typing import Annotated, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from automemory._prompts import SHIPPED
-from automemory.decision import EventView, Exchange
+from automemory.decision import KeptSection
 from automemory.errors import ConfigError
 
 NOTE = "note"  # names the summary note among a schema's files
@@ -30,7 +29,7 @@ _About = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, m
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
 
 class _SectionFile(_Strict):
@@ -45,37 +44,6 @@ class _SchemaFile(_Strict):
     turns: Literal["note", "file"]
     conserve_links: bool = False
     files: dict[_FileName, list[_SectionFile]] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class KeptSection:
-    """A section that is kept up to date turn by turn.
-
-    Attributes:
-        file: The file it stands in, beside the summary note; `note` is that note itself.
-        name: Its heading, unique in the schema.
-        policy: What becomes of old text when there is new: see `vault.sections.Section`.
-        about: What belongs there, in the words a model is told.
-        items: Whether it is a list.
-        dated: Whether its entries begin with the turn's date and time.
-    """
-
-    file: str
-    name: str
-    policy: str
-    about: str
-    items: bool = False
-    dated: bool = False
-
-    @property
-    def key(self) -> str:
-        """Its name in a model's answer."""
-        return self.name.casefold().replace(" ", "_")
-
-    @property
-    def grows(self) -> bool:
-        """Whether entries are added to it one by one."""
-        return self.policy in {"append", "union"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,43 +73,6 @@ class NoteSchema:
         """Names no event of this schema can have, since its note would be one of these files."""
         names = {*self.files, TURNS_FILE} if self.apart else set(self.files)
         return frozenset(name.removesuffix(".md").casefold() for name in names - {NOTE})
-
-
-@dataclass(frozen=True, slots=True)
-class ViewContext:
-    """What is known when the sections of an event are brought up to date.
-
-    Attributes:
-        event: The event as it was before the turn.
-        turn: The turn.
-        sections: The sections to keep.
-        current: What they say now, by name; those that are empty left out.
-    """
-
-    event: EventView
-    turn: Exchange
-    sections: tuple[KeptSection, ...]
-    current: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class ViewPatch:
-    """New text by section name: of a list its new entries, of a text all of it; and what it cost."""
-
-    new: Mapping[str, str | tuple[str, ...]]
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-@runtime_checkable
-class ViewWriter(Protocol):
-    """Says what a turn adds to an event's sections; None if no model can be asked now.
-
-    Raises `DecisionError` if it fails.
-    """
-
-    async def write_views(self, context: ViewContext) -> ViewPatch | None: ...
 
 
 def load_schema(note_schema: str | PathLike[str]) -> NoteSchema:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,7 @@ __all__ = [
     "Turn",
     "align",
     "fingerprint",
+    "iter_turns",
     "parse_time",
     "read_messages",
     "split_turns",
@@ -92,18 +93,23 @@ class Turn:
         return said[-1] if said else ""
 
 
-def split_turns(messages: Sequence[Message]) -> list[Turn]:
+def split_turns(messages: Iterable[Message]) -> list[Turn]:
     """Cut a history into turns: a turn begins with a person's message that follows anything else."""
-    turns: list[list[Message]] = []
-    previous = ""
+    return list(iter_turns(messages))
+
+
+def iter_turns(messages: Iterable[Message]) -> Iterator[Turn]:
+    """As `split_turns`, each turn as soon as the next one begins."""
+    said: list[Message] = []
     for message in messages:
         if message.role == "system":
             continue
-        if not turns or (message.role == "user" and previous != "user"):
-            turns.append([])
-        turns[-1].append(message)
-        previous = message.role
-    return [Turn(tuple(turn)) for turn in turns]
+        if said and message.role == "user" and said[-1].role != "user":
+            yield Turn(tuple(said))
+            said = []
+        said.append(message)
+    if said:
+        yield Turn(tuple(said))
 
 
 def steps(messages: Sequence[Message], start: int = 0) -> list[Step]:

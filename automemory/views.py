@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from automemory.decision import RECENT_TURNS, EventView, Exchange
-from automemory.schema import NOTE, KeptSection, NoteSchema
+from automemory.decision import RECENT_TURNS, EventView, Exchange, KeptSection
+from automemory.schema import NOTE, NoteSchema
 from automemory.vault.edits import CreateFile, Edit, Merge
 from automemory.vault.event import EventHead
 from automemory.vault.layout import link
-from automemory.vault.prose import entries, safe_entry, safe_line
+from automemory.vault.sanitize import entries, safe_entry, safe_line
 from automemory.vault.sections import Section, parse, words
 
 MOST_ENTRIES, ENTRY_CHARS, TEXT_CHARS = 10, 400, 2_000

@@ -42,9 +42,8 @@ def main() -> int:
 def print_counts(told: list[dict[str, object]], code: int) -> None:
     faults = Counter(str(each["fault"]) for each in told if each.get("fault"))
     points = sum(int(str(each.get("points", 0))) for each in told)
-    print(
-        f"\npoints {points}, faults {sum(faults.values())}, runs {len(told)}, failures {'none' if not code else 'above'}"
-    )
+    failures = "none" if not code else "above"
+    print(f"\npoints {points}, faults {faults.total()}, runs {len(told)}, failures {failures}")
     print("faults by kind:", ", ".join(f"{kind} {count}" for kind, count in faults.most_common()))
 
 

@@ -46,6 +46,8 @@ GRIDS: Mapping[Granularity, tuple[float, ...]] = {
     "fine": (0.15, 0.2, 0.25, 0.3, 0.35, 0.4),
     "coarse": (0.6, 0.8),
 }
+SLACK: Mapping[Granularity, float] = {"default": 0.015, "fine": 0.0}
+"""The highest threshold with a mean F1 at most so much below the best is taken: in doubt an event goes on."""
 FIRST_THRESHOLD = 0.35
 """Where the replay cuts from which the calibration is fitted."""
 EXCHANGES_KEPT = 4000
@@ -96,11 +98,12 @@ def _tune(
     figures: dict[str, Any] = {}
     for level, names in sets.items():
         tried = {t: replays.run(of[level], t) for t in GRIDS[level]}
-        thresholds[level] = max(tried, key=lambda t: _mean_f1(tried[t], names))
+        means = {t: _mean_f1(outcomes, names) for t, outcomes in tried.items()}
+        thresholds[level] = max(t for t in means if means[t] >= max(means.values()) - SLACK[level])
         figures |= _figures(tried[thresholds[level]], names)
         for t, outcomes in tried.items():
             each = ", ".join(f"{name} {f1(_of(outcomes, name))['f1']:.3f}" for name in names)
-            _say(started, f"{level} {t}: mean {_mean_f1(outcomes, names):.4f}, {each}")
+            _say(started, f"{level} {t}: mean {means[t]:.4f}, {each}")
     return calibration, thresholds, figures
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
 from automemory.memory import AutoMemory
@@ -16,6 +17,9 @@ from automemory.memory import AutoMemory
 sys.path.insert(0, str(Path(__file__).parent))  # for `stub_openai`, beside the tests
 
 from stub_openai import stub
+
+settings.register_profile("untimed", deadline=None)  # how long an example takes is the machine's affair
+settings.load_profile("untimed")
 
 __all__ = ["stub"]
 

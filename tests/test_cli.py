@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from automemory import _terminal as terminal
 from automemory._version import __version__
-from automemory.cli import main
+from automemory.cli import main, terminal
 from automemory.errors import ConfigError
 from automemory.settings import load_settings
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from automemory import _terminal as terminal
-from automemory.cli import main
+from automemory.cli import main, terminal
 
 INDEX = "daily/2026-05-28.md"
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from automemory import _terminal as terminal
-from automemory.cli import main
+from automemory.cli import main, terminal
 from automemory.vault.reader import Reader
 
 DAY = "daily/2026-03-05"

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from stub_openai import Reply, Request, StubOpenAI
 
-from automemory import _terminal as terminal
-from automemory.cli import main
+from automemory.cli import main, terminal
 from automemory.cli.common import INPUT, MODEL, USAGE
 
 WORDS = [

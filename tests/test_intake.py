@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from automemory.injected import marked, without_marked
 from automemory.intake import Accepted, Intake, local_time
 from automemory.memory import AutoMemory
 from automemory.redact import MASK, redact
@@ -166,3 +167,10 @@ def test_time_in_the_hosts_zone_is_to_the_second() -> None:
     at = datetime(2026, 5, 27, 12, 0, 0, 999_999, tzinfo=UTC)
     found = local_time(at, None)
     assert found.microsecond == 0 and found == at.replace(microsecond=0)
+
+
+def test_blocks_that_never_end_are_looked_for_once() -> None:
+    """B18: half a megabyte of blocks that only begin takes one pass; what is whole is taken out."""
+    begun = '<memory_note path="a.md">' * 20_000
+    assert without_marked(f"</memory_note>{begun}") == f"</memory_note>{begun}"
+    assert without_marked(f"a {marked('a.md', 'b')} c {begun}") == f"a  c {begun}"

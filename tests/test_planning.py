@@ -11,21 +11,12 @@ from hypothesis import strategies as st
 
 from automemory.decision import BoundaryDecision, EventSummary, EventView, Exchange, Verdict
 from automemory.intake import Accepted
-from automemory.planning import (
-    Limits,
-    Located,
-    Place,
-    block_of,
-    close_edits,
-    one_line,
-    route,
-    target,
-    trivial,
-)
+from automemory.planning import block_of, close_edits
+from automemory.routing import Limits, Located, Place, route, target, trivial
 from automemory.turn import Message, Turn
-from automemory.vault.disk import Signature
 from automemory.vault.edits import SetFields
-from automemory.vault.event import EventHead
+from automemory.vault.event import EventHead, one_line
+from automemory.vault.files import Signature
 
 AT = datetime(2026, 5, 27, 14, 3, 22, tzinfo=UTC)
 LIMITS = Limits(max_turns=3, max_chars=1000, window_days=7)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from stub_openai import StubOpenAI
 
 from automemory.deciders.prompting import view_messages
-from automemory.decision import EventView, Exchange, NotifyCandidate, Verdict
+from automemory.decision import EventView, Exchange, NotifyCandidate, Verdict, ViewContext, ViewPatch
 from automemory.errors import ConfigError
 from automemory.memory import AutoMemory
 from automemory.replay.deciding import Ahead, _Watched
-from automemory.schema import NoteSchema, ViewContext, ViewPatch, load_schema
+from automemory.schema import NoteSchema, load_schema
 from automemory.synchronizer.materials import found
 from automemory.turn import Step, Turn
 from automemory.vault import note

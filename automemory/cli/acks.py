@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from automemory import _terminal as terminal
+from automemory.cli import terminal
 from automemory.cli.common import AsJson, Since, Until, Vault, open_reader
 
 if TYPE_CHECKING:

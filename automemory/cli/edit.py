@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from automemory import _terminal as terminal
+from automemory.cli import terminal
 from automemory.cli.common import AsJson, Ref, Vault
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import Annotated
 
 import typer
 
-from automemory import _terminal as terminal
 from automemory._version import __version__
+from automemory.cli import terminal
 from automemory.cli.acks import app as acks
 from automemory.cli.common import INTERRUPTED, explained
 from automemory.cli.doctor import app as doctor

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from automemory import _terminal as terminal
+from automemory.cli import terminal
 from automemory.cli.common import MODEL, AsJson, Decider, Granularity, Model, Report, readable, spare
 from automemory.cli.scores import print_evaluation
 from automemory.errors import ConfigError, ImportFailed

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from automemory import _terminal as terminal
-from automemory import _views as views
+from automemory.cli import output, terminal
 from automemory.cli.common import AsJson, Ref, Since, Until, Vault, open_reader
 
 app = typer.Typer()
@@ -55,7 +54,7 @@ def events(
         status=status,
         text=grep,
     )
-    views.print_events(found, as_json)
+    output.print_events(found, as_json)
 
 
 @app.command()
@@ -65,10 +64,10 @@ def show(ref: Ref, vault: Vault = None, as_json: AsJson = False) -> None:
     if as_json:
         terminal.print_json(found)
         return
-    views.print_event(found)
+    output.print_event(found)
 
 
 @app.command()
 def chain(ref: Ref, vault: Vault = None, as_json: AsJson = False) -> None:
     """Follow an event to what it continues and to what continues it, oldest first."""
-    views.print_events(open_reader(vault).chain(ref), as_json)
+    output.print_events(open_reader(vault).chain(ref), as_json)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from automemory import _terminal as terminal
+from automemory.cli import terminal
 from automemory.cli.common import Granularity, readable
 
 app = typer.Typer()

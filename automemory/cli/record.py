@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from automemory import _terminal as terminal
-from automemory import _views as views
+from automemory.cli import output, terminal
 from automemory.cli.common import (
     INTERRUPTED,
     MODEL,
@@ -32,8 +31,10 @@ from automemory.cli.common import (
 from automemory.errors import ConfigError, ImportFailed
 
 if TYPE_CHECKING:
+    from automemory.replay import ReplayReport
     from automemory.replay.workers import Workers
-    from automemory.result import TurnResult
+    from automemory.result import Status, TurnResult
+    from automemory.settings import Settings
     from automemory.turn import Turn
 
 app = typer.Typer()
@@ -66,13 +67,8 @@ def replay(
     as_json: AsJson = False,
 ) -> int:
     """Record saved conversations. Running it again adds only what is new."""
-    from automemory.agent_vault import zone_of
-    from automemory.replay import replay as run
-    from automemory.replay import survey
-    from automemory.replay.workers import open_workers
-    from automemory.report import page_for
+    from automemory.intake import zone_of
     from automemory.settings import load_settings
-    from automemory.trace import Trace, Tracer
 
     settings = load_settings(
         vault=vault,
@@ -91,14 +87,29 @@ def replay(
         "zone": zone_of(settings.timezone),
     }
     if dry_run:
-        with terminal.progress_bar() as show:
-            seen = survey(sources, **chosen, on_progress=show)
-        terminal.print_json(seen.as_dict()) if as_json else views.print_report(seen, survey=True)
-        return INTERRUPTED if seen.interrupted else 0
+        return _survey(sources, chosen, as_json)
     spare(report, sources)
+    found, status = _recorded(sources, settings, chosen, report, (engine, workers))
+    terminal.print_json(found.as_dict()) if as_json else output.print_report(found)
+    return _told_troubles(found, status)
+
+
+def _recorded(
+    sources: list[Path],
+    settings: Settings,
+    chosen: dict[str, Any],
+    report: Path | None,
+    where: tuple[str, int | None],
+) -> tuple[ReplayReport, Status]:
+    """Record the sources, and write a page about it if one is wanted; `where` decisions are made."""
+    from automemory.replay import replay as run
+    from automemory.replay.workers import open_workers
+    from automemory.report import page_for
+    from automemory.trace import Trace, Tracer
+
     page, traced = page_for(report), Tracer()
     with (
-        open_workers(settings, engine, workers) as ahead,
+        open_workers(settings, *where) as ahead,
         Trace() as trace,
         settings.memory(durability="os", recent_scope="stream", **_decider(ahead)) as memory,
         terminal.progress_bar() as show,
@@ -111,7 +122,21 @@ def replay(
         found = run(sources, memory, **chosen, on_progress=show, on_recorded=note, workers=ahead)
         status = memory.status()
         page.write_replay(found, trace, settings)
-    terminal.print_json(found.as_dict()) if as_json else views.print_report(found)
+    return found, status
+
+
+def _survey(sources: list[Path], chosen: dict[str, Any], as_json: bool) -> int:
+    """Print what a replay would read; the exit code."""
+    from automemory.replay import survey
+
+    with terminal.progress_bar() as show:
+        seen = survey(sources, **chosen, on_progress=show)
+    terminal.print_json(seen.as_dict()) if as_json else output.print_report(seen, survey=True)
+    return INTERRUPTED if seen.interrupted else 0
+
+
+def _told_troubles(found: ReplayReport, status: Status) -> int:
+    """Tell what came between; the exit code."""
     if found.interrupted:
         terminal.say("stopped; run the same command again to go on")
         return INTERRUPTED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from automemory import _terminal as terminal
+from automemory.cli import terminal
 
 if TYPE_CHECKING:
     from automemory.evaluate.measures import Measures

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from automemory import _terminal as terminal
+from automemory.cli import terminal
 from automemory.cli.common import MODEL, VAULT, AgentId, AsJson, Model, Timezone, Vault, readable
 from automemory.errors import ConfigError, ImportFailed
 

@@ -6,9 +6,17 @@ from dataclasses import replace
 
 from automemory.deciders.llm import LLMDecider
 from automemory.deciders.local import LocalDecider, continues_by_rule
-from automemory.decision import RECENT_TURNS, DecisionContext, EventSummary, EventView, Exchange, Verdict
+from automemory.decision import (
+    RECENT_TURNS,
+    DecisionContext,
+    EventSummary,
+    EventView,
+    Exchange,
+    Verdict,
+    ViewContext,
+    ViewPatch,
+)
 from automemory.errors import ConfigError
-from automemory.schema import ViewContext, ViewPatch
 
 
 class CascadeDecider:

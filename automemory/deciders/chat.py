@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import threading
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -122,6 +124,40 @@ class Chat:
             extra |= {dialect.limits[0]: max_tokens} if dialect.limits else {}
             changes |= {"max_tokens": None, "extra_body": extra or None}
         return self._model.model_copy(update=changes)
+
+
+class LazyChat:
+    """A model that is set up once, when it is first needed.
+
+    Args:
+        model: A LangChain chat model, or an init string.
+        needs: The method that a model's class has to have.
+
+    Raises:
+        ConfigError: if `model` is neither.
+    """
+
+    def __init__(self, model: BaseChatModel | str, needs: str) -> None:
+        if not isinstance(model, str) and not hasattr(type(model), needs):
+            raise ConfigError(f"model={model!r} is no chat model: give one of LangChain's, or a string")
+        self._model = model
+        self._chat: Chat | None = None
+        self._loading = threading.Lock()
+
+    def load(self) -> Chat:
+        """The model, set up.
+
+        Raises:
+            ConfigError: if the string names no model, or the model cannot be set up (a missing key, say).
+        """
+        with self._loading:
+            if self._chat is None:
+                self._chat = Chat(self._model)
+            return self._chat
+
+    async def loaded(self) -> Chat:
+        """See `load`; off the loop where that takes time."""
+        return self._chat if self._chat is not None else await asyncio.to_thread(self.load)
 
 
 def call_config() -> RunnableConfig:

@@ -53,17 +53,18 @@ parfait|continuer|continuez|ja|gut|weiter|mach weiter|super|tamam|evet|teşekkü
 """
 
 
-def _phrases(*blocks: str) -> list[str]:
-    found = {p.strip() for block in blocks for line in block.splitlines() for p in line.split("|")}
-    return sorted(found - {""}, key=lambda p: (-len(p), p))
+def _phrases(*blocks: str) -> frozenset[str]:
+    return frozenset(
+        {p.strip() for block in blocks for line in block.splitlines() for p in line.split("|")} - {""}
+    )
 
 
 def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-_ACK_SPACED = re.compile(rf"(?:(?:{'|'.join(_phrases(_ACK_WORDS, _ACK_OTHER))})(?: |$))+")
-_ACK_DENSE = re.compile(rf"(?:{'|'.join(_phrases(_ACK_CJK, 'ok'))})+")
+_ACK_SPACED = frozenset(f"{phrase} " for phrase in _phrases(_ACK_WORDS, _ACK_OTHER))
+_ACK_DENSE = _phrases(_ACK_CJK, "ok")
 _CONTRACTIONS = ((r"\b(that|it|let|he|there)[’']?s\b", r"\1 is"), (r"[’']re\b", " are"), (r"[’']m\b", " am"),
                  (r"\blet is\b", "let us"), (r"[’']ll\b", " will"), (r"[’']d\b", " would"), (r"\bthats\b", "that is"),
                  (r"\bthankyou\b", "thank you"), (r"([a-z])\1{2,}", r"\1"))  # fmt: skip
@@ -143,6 +144,36 @@ ACTIONS = {
     "plan": _any(r"^\W*(?:todo|task|think|plan|sequential|mcp_sequential)"),
 }  # fmt: skip
 """Kinds of tools by their names: a new task is explored first, an old one changed."""
+MANNERS = {
+    "adds": _any(r"^\W*(?:and|also|plus|additionally)\b|^\W*(?:还|再|另外|此外)"),
+    "objects": _any(r"^\W*(?:but|no|not|nope|wait|hmm|actually|sorry|instead|however|wrong)\b|^\W*(?:但|可是|不|别|等)"),
+    "assents": _any(r"^\W*(?:yes|yeah|yep|y|ok|okay|sure|right|great|good|perfect|thanks|thank|nice|awesome|sim|да|tak)\b|^\W*(?:好|对|是|可以|嗯|谢谢|はい)"),
+    "points": _any(r"^\W*(?:it|its|that|this|they|these|those|he|she|the same)\b|^\W*(?:这|那|它|これ|それ)"),
+    "repeats": _any(r"^\W*(?:i |it |we |there )?(?:still|again|keep|same|now i|got|i get|i got|getting|new error)|^\W*(?:还是|仍|又)"),
+    "of_you": _any(r"\b(?:you (?:have|did|didn't|are|were|can|should|need|missed|forgot|said|made|changed|added|removed)|(?:did|have|are) you)\b|\byour (?:change|code|suggest|answer|last|fix)"),
+    "order": _any(r"^\W*(?:(?:please|now|then|next|ok|great|thanks|also|let'?s|(?:can|could) you|help me|(?:i|we) (?:want|need)(?: you)? to|i'd like(?: you)? to) )*(?:add|analy|build|book|calculat|change|check|clean|commit|convert|copy|create|debug|delete|describe|design|document|explain|explore|extract|find|fix|format|generate|get|give|implement|improve|install|investigate|list|look|make|merge|move|open|optimi|plan|read|refactor|remove|rename|replace|review|revise|run|scan|search|set|show|split|start|summari|test|translate|update|use|verify|write)"),
+    "make": _any(r"\b(?:create|add|implement|build|write|generate|make|design|set ?up|start|begin|introduc\w*|support)\b|创建|添加|实现|新增|生成|编写|增加|设计|开发"),
+    "repair": _any(r"\b(?:fix|error|fail|issue|problem|bug|wrong|broken|crash|exception|warning)s?\b|修复|错误|报错|问题|失败|解决"),
+    "adjust": _any(r"\b(?:too|more|less|bigger|smaller|instead of|rather|should be|shouldn't|keep|only|just|don't|do not|without|prefer)\b|不要|只|太|应该|改成|保留"),
+    "tells": _any(r"\b(?:i (?:have|did|ran|tried|see|get|got|am|'m|moved|updated|installed|changed|deleted|added|need|want|think|believe)|it (?:is|was|does|doesn't|didn't|says|looks|seems|works|worked)|there (?:is|are))\b"),
+    "turns_to": _any(r"\b(?:now|next|let's|moving|start|begin|new)\b|现在|接下来|下一|开始|新"),
+    "numbered": _any(r"\b(?:option|opção|variant|step|phase|task|stage|part|tier|sprint|milestone)\b ?\w|选项|方案|步骤|阶段|第.[步个阶部]"),
+}  # fmt: skip
+"""How a request is put: what is added, objected to or repeated goes on, what is ordered or begun may be new."""
+OPENINGS = {
+    "helps": _any(r"^\W*(?:i'll help|i will help|i'd be happy|certainly|absolutely|sure|of course|great idea|let me (?:help|create|start|first|explore|look|search)|i'll (?:add|create|implement|make|update|start|analyze|review|look|search|check|examine|investigate))"),
+    "concedes": _any(r"you(?:'re| are) (?:absolutely |completely |totally |quite )?(?:right|correct)|apolog|sorry|my mistake|i misunder|good (?:catch|point|question)|i see (?:the|what)|抱歉|[你您]说得对"),
+    "finds": _any(r"^\W*(?:i (?:can )?see|i found|found|the (?:error|issue|problem)|looking at|now (?:try|let)|excellent|perfect|great)"),
+    "begins": _any(r"首先|让我[先来]|我[来将会]帮|好的"),
+    "finished": _any(r"✅|complete|success|summary|完成|总结"),
+}  # fmt: skip
+ENDINGS = {
+    "cut": _any(r"(?:cancell?ed|[:：…]|\.\.\.)\s*$"),
+    "offers": _any(r"would you like|do you want|shall i|should i|want me to|let me know|if you(?:'d| would)? (?:like|want|need)|next steps?|您(?:想|需要|希望)|是否|需要我|下一步|如果您"),
+    "lists": _any(r"(?:^|\n)\s*(?:\d[.)]|[-*] |option|[A-C][.)])"),
+}  # fmt: skip
+"""How a reply opens and ends: one that is broken off or offers to go on is often just taken up."""
+SAVING = _any(r"git (?:commit|push|merge|tag)|gh pr|create_pull")
 WH = _any(
     r"^\W*(?:and |so |but |ok(?:ay)?,? |then )?(?:what|which|where|when|who|whose|how|why|is|are|was|do|does|did|can|could|will|would|should|may|has|have)\b",
     r"什么|哪|吗|多少|几|怎|呢[？?]?$|か[？?]?$",
@@ -169,8 +200,21 @@ def strip_acknowledgement(text: str) -> str:
 def _is_plain_ack(words: str) -> bool:
     if not words:
         return True
-    dense = words.replace(" ", "")
-    return bool(_ACK_SPACED.fullmatch(words) or _ACK_DENSE.fullmatch(dense))
+    return _is_made_of(f"{words} ", _ACK_SPACED) or _is_made_of(words.replace(" ", ""), _ACK_DENSE)
+
+
+def _is_made_of(text: str, phrases: frozenset[str]) -> bool:
+    """Whether a text is phrases one behind the other.
+
+    A regular expression would try each way to part "go on go on …" into them, and there are 2**n.
+    """
+    longest = max(map(len, phrases))
+    ends = {0}
+    for start in range(len(text)):
+        if start in ends:
+            after = range(start + 1, min(start + longest, len(text)) + 1)
+            ends.update(end for end in after if text[start:end] in phrases)
+    return len(text) in ends
 
 
 def _words_only(text: str) -> str:

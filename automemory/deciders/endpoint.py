@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from pydantic import BaseModel
 
 from automemory.content import clean
 from automemory.deciders.breaker import Breaker
-from automemory.deciders.chat import Chat, call_config
+from automemory.deciders.chat import Chat, LazyChat, call_config
 from automemory.deciders.dialect import Dialect, recall, remember
 from automemory.deciders.outcome import Refusal, Reply, failure_of, reply_of
 from automemory.deciders.replies import read_object
@@ -99,13 +98,9 @@ class Endpoint:
         breaker: Breaker | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if not isinstance(model, str) and not hasattr(type(model), "with_structured_output"):
-            raise ConfigError(f"model={model!r} is no chat model: give one of LangChain's, or a string")
+        self._model = LazyChat(model, "with_structured_output")
         self.breaker = breaker or Breaker(clock=clock)
-        self._model = model
         self._max_tokens = max_tokens
-        self._chat: Chat | None = None
-        self.loading = threading.Lock()
 
     def load(self) -> Chat:
         """Set the model up now instead of at the first question.
@@ -113,10 +108,7 @@ class Endpoint:
         Raises:
             ConfigError: if the string names no model, or the model cannot be set up (a missing key, say).
         """
-        with self.loading:
-            if self._chat is None:
-                self._chat = Chat(self._model)
-            return self._chat
+        return self._model.load()
 
     async def ask(
         self,
@@ -157,7 +149,7 @@ class Endpoint:
         return Answer(value, **question.spent)
 
     async def _converse(self, question: _Question) -> BaseModel:
-        chat = self._chat if self._chat is not None else await asyncio.to_thread(self.load)
+        chat = await self._model.loaded()
         known = recall(chat.identity)
         dialect = known or chat.first_guess
         asked, repaired = question.messages, False

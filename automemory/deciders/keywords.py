@@ -31,6 +31,12 @@ avec est hola el los las y en para con por olá oi um uma os na com que der die 
 и в на с по не для
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
+_MORE_STOP_WORDS = """
+при со к у о что как это все из за от до же бы то так мне мы я ты вы его ее
+pourquoi comment quand que qui quoi ce cette ces il elle je j'ai nous vous mon ma mes votre sur pas plus est-il t-il t-elle au aux se sont
+na do się jest nie że jak co dla oraz po qué cómo por su mi se ist nicht wie warum was kann ich wir bitte dem den zu auf im
+"""
+_NAMES_NOTHING = STOP_WORDS | frozenset(_MORE_STOP_WORDS.split())
 _SETTINGS = """
 today tomorrow yesterday tonight morning afternoon evening night week weekend month year day days hour monday tuesday wednesday
 thursday friday saturday sunday january february march april june july august september october november december
@@ -56,6 +62,13 @@ CJK_TIME = re.compile(
     r"(?:[上下这本每]个?)?(?:周|星期|礼拜)[一二三四五六日天末](?!报|刊|年)|[上下这本]个?(?:周末?|月|星期|礼拜|季度)(?!报|刊)|[今明昨前后去]天|[今明去]年|(?<!最)周末|早上|上午|中午|下午|晚上|夜里|凌晨|傍晚|刚才|刚刚|最近|现在|目前|之前|以前|上次"
     r"|[\d一二三四五六七八九十]+(?:月份?(?:[\d一二三四五六七八九十]+[号日])?|[号日]|(?<!一)点)"
 )
+_ASKING = re.compile("(?:请|能?不?能?帮我|麻烦|给我|能否|我(?:还|也)?(?:想|要|需要))")
+_RELATION = re.compile("[从到由给向往]")
+_KANA = re.compile("[\u3041-\u3096]")
+_JAPANESE = re.compile(
+    "[\u30a1-\u30fa\u30fc]{2,}|[\u4e00-\u9fff々]{2,}|[\u4e00-\u9fff](?=[のがをはに])|[A-Za-z0-9](?:[A-Za-z0-9_.+#/-]*[A-Za-z0-9])?"
+)
+"""Words of Japanese: what is written in katakana, in two and more Chinese characters, in Latin script."""
 _CLAUSE = re.compile(r"[,;:](?=\s|$)|\s[-–—]\s|[，、；：。！？…—()（）\n]+|(?<=[.!?])\s+")
 _TOKEN = re.compile(r"(?:[\w.-]*/)*([^\W_][\w.'’-]*)")
 _EMPTY = STOP_WORDS | frozenset("不几让别能会只再又才最更先第去来给用里")
@@ -75,6 +88,7 @@ def topic_words(asked: str, said: str, rest: str) -> str:
     seen: Counter[str] = Counter()
     for word, times in Counter(re.findall(r"[^\W_]+", f"{said[:_READ]} {rest[:_READ]}".lower())).items():
         seen[_stem(word)] += times
+    said = said[:_READ]
     clauses = [found for part in _CLAUSE.split(asked) if (found := _content(part))]
     first, later = (clauses[0], [w for c in clauses[1:] for w in c]) if clauses else ([], [])
     chosen = [*first, *(w for w in later if not rest or _recurs(w, seen))]
@@ -94,10 +108,12 @@ def topic_words(asked: str, said: str, rest: str) -> str:
 def topic_characters(asked: str, said: str, rest: str) -> str:
     """The same for CJK text: the content of a short request, the recurring runs of characters of a long one."""
     whole = f"{said[:_READ]}\n{rest[:_READ]}"
-    first, *later = [found for part in _CLAUSE.split(asked) if (found := _pieces(part))] or [[]]
+    parts = _CLAUSE.split(asked)
+    parts.sort(key=lambda part: not _ASKING.match(part))  # the clause that asks first, the rest as it came
+    first, *later = [found for part in parts if (found := _pieces(part))] or [[]]
     more = [piece for pieces in later for piece in pieces]
     if rest:
-        everything = [*more, *(piece for part in _CLAUSE.split(said) for piece in _pieces(part))]
+        everything = [*more, *(piece for part in _CLAUSE.split(said[:_READ]) for piece in _pieces(part))]
         more = _best(everything, whole, first) or more
         recurring = _recurring(first, whole) if _length(first) > CJK_CHARS * 2 // 3 else []
         if _length(recurring) >= CJK_CHARS // 2:
@@ -111,7 +127,7 @@ def topic_characters(asked: str, said: str, rest: str) -> str:
 
 def _content(text: str) -> list[str]:
     """The words of a clause that carry content: no function words, no scene setting, no numbers."""
-    words = [w for w in _tokens(text) if w not in STOP_WORDS and re.sub(r"['’].*", "", w) not in STOP_WORDS]
+    words = [w for w in _tokens(text) if not {w, re.sub(r"['’].*", "", w)} & _NAMES_NOTHING]
     return [w for w in words if w not in _SETTING_WORDS and re.search(r"[^\W\d_]", w)]
 
 
@@ -134,10 +150,15 @@ def _recurs(word: str, seen: Counter[str]) -> bool:
 
 def _pieces(text: str) -> list[str]:
     """What is left of a clause without times, numbers and function words."""
+    if _KANA.search(text):
+        return [word for word in _JAPANESE.findall(text) if re.search(r"[^\W\d_]", word)]
     text = _CJK_COUNTED.sub(" ", CJK_TIME.sub(" ", text))
     keep = {i for match in _CJK_WHOLE.finditer(text) for i in range(*match.span())}
     text = CJK_STOP.sub(lambda m: m[0] if len(m[0]) == 1 and m.start() in keep else " ", text)
     parts = re.findall(rf"[{CJK}]+|(?:(?![{CJK}])[\w.+#/-])+", text)
+    parts = [
+        short for part in parts for short in (_RELATION.split(part) if len(part) > CJK_CHARS else [part])
+    ]
     pieces = (part.rsplit("/", 1)[-1].strip("._-+#") for part in parts)
     return [p for p in pieces if re.search(r"[^\W\d_]", p) and p.lower() not in _EMPTY]
 
@@ -172,12 +193,14 @@ def _length(pieces: Sequence[str]) -> int:
 
 def _fitting(groups: Sequence[Sequence[str]]) -> str:
     """As many pieces as fit; those of a clause stay together, a dash between clauses and scripts."""
-    found, left = "", CJK_CHARS
+    found, left, skipped = "", CJK_CHARS, False
     for group in groups:
         for i, piece in enumerate(group):
-            if found and _length([piece]) > left:
-                return found
-            glue = "-" if found and (i == 0 or found[-1].isascii() or piece[0].isascii()) else ""
+            if _length([piece]) > left and (found or any(_length([p]) <= left for p in group)):
+                skipped = True
+                continue
+            glue = "-" if found and (i == 0 or skipped or found[-1].isascii() or piece[0].isascii()) else ""
+            skipped = False
             kept = piece[: SLUG_CHARS if piece.isascii() else CJK_CHARS]
             found, left = found + glue + kept, left - _length([piece])
     return found

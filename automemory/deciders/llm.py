@@ -28,10 +28,12 @@ from automemory.decision import (
     EventSummary,
     EventView,
     Exchange,
+    KeptSection,
     Verdict,
+    ViewContext,
+    ViewPatch,
     Words,
 )
-from automemory.schema import KeptSection, ViewContext, ViewPatch
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -16,7 +16,7 @@ from automemory.deciders.cues import is_acknowledgement
 from automemory.deciders.encoder import Encoder, UseEncoder
 from automemory.deciders.features import Look, features, probe
 from automemory.deciders.returns import going_back
-from automemory.deciders.scorer import Scorer, shipped
+from automemory.deciders.scorer import Ensemble, Scorer, shipped
 from automemory.decision import (
     BoundaryDecision,
     DecisionContext,
@@ -67,9 +67,8 @@ class LocalDecider:
         scorer = self._scorer or shipped()
         recent = [self._look(exchange) for exchange in context.active.recent or (context.active.opening,)]
         turn = self._look(context.turn)
-        fine = context.granularity == "fine"
-        named = features(turn, recent, self._look(context.active.opening), context.active.turns, fine=fine)
-        return scorer.probability(named, probe(turn, recent[-1]))
+        named = features(turn, recent, self._look(context.active.opening), context.active.turns)
+        return scorer.probability(named, probe(turn, recent[-1]), _ensembles(context))
 
     def _decide(self, context: DecisionContext) -> Verdict:
         if context.active is None:
@@ -102,6 +101,16 @@ def continues_by_rule(context: DecisionContext) -> bool:
     if turn.user.strip():
         return is_acknowledgement(turn.user)
     return bool(turn.actions) or not turn.reply.strip() or context.granularity != "fine"
+
+
+def _ensembles(context: DecisionContext) -> tuple[Ensemble, ...]:
+    """Those that score a turn: at fine granularity both, as a change of intention is a change of topic.
+
+    A reply that stands alone never is the former.
+    """
+    if context.granularity != "fine":
+        return ("default",)
+    return ("default", "fine") if context.turn.user.strip() else ("fine",)
 
 
 def _verdict(goes_on: bool, slug: str, patch: str, p: float | None) -> Verdict:

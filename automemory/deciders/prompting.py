@@ -18,11 +18,12 @@ from automemory.decision import (
     EventView,
     Exchange,
     Granularity,
+    KeptSection,
     NotifyCandidate,
+    ViewContext,
     cut_middle,
 )
 from automemory.errors import ConfigError
-from automemory.schema import KeptSection, ViewContext
 
 DATA_CHARS = 3000
 SUMMARY_CHARS = 6000

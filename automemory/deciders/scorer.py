@@ -1,21 +1,23 @@
-"""The learned boundary score: linear heads over vectors, trees over features, a calibration; numpy only."""
+"""The learned boundary score: linear heads over vectors, trees over features, calibrations; numpy only."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from automemory.deciders.features import Row
 from automemory.decision import Granularity
 
+Row = npt.NDArray[np.float32]
+Ensemble = Literal["default", "fine"]
+ENSEMBLES: tuple[Ensemble, ...] = ("default", "fine")
 WEIGHTS = Path(__file__).with_name("boundary.npz")
 
 
@@ -47,29 +49,35 @@ class Scorer:
 
     Attributes:
         heads: Linear heads over `features.probe`, one a row, trained on different kinds of conversation.
-        trees: Over the named features and, last, the heads' answers.
+        trees: Over the named features and, last, the heads' answers; one ensemble for intentions (`coarse`
+            and `default`), one for the topics that `fine` asks for.
         names: The features' names, in order.
-        calibration: Slope and offset of the log odds.
+        calibration: Slope and offset of the log odds of each ensemble.
         thresholds: From which probability on a turn is cut, for each granularity.
         about: How the weights came about.
     """
 
     heads: npt.NDArray[np.float32]
-    trees: Trees
+    trees: Mapping[Ensemble, Trees]
     names: tuple[str, ...]
-    calibration: tuple[float, float]
+    calibration: Mapping[Ensemble, tuple[float, float]]
     thresholds: Mapping[Granularity, float]
     about: Mapping[str, Any] = field(default_factory=dict)
 
-    def probability(self, named: Mapping[str, float], probe: Row) -> float:
-        """The calibrated probability, rounded to 4 places.
+    def probability(
+        self, named: Mapping[str, float], probe: Row, ensembles: Sequence[Ensemble] = ("default",)
+    ) -> float:
+        """The highest of the ensembles' calibrated probabilities, rounded to 4 places.
 
         Raises:
             KeyError: if a feature is missing.
         """
         row = np.array([*(named[name] for name in self.names), *(self.heads @ probe)], dtype=np.float32)
-        slope, offset = self.calibration
-        return round(1 / (1 + math.exp(-(slope * self.trees.score(row) + offset))), 4)
+        return max(self._probability(ensemble, row) for ensemble in ensembles)
+
+    def _probability(self, ensemble: Ensemble, row: Row) -> float:
+        slope, offset = self.calibration[ensemble]
+        return round(1 / (1 + math.exp(-(slope * self.trees[ensemble].score(row) + offset))), 4)
 
 
 @lru_cache(maxsize=1)
@@ -81,25 +89,37 @@ def shipped() -> Scorer:
 def load(path: Path) -> Scorer:
     with np.load(path, allow_pickle=False) as data:
         meta = json.loads(str(data["meta"]))
-        arrays = {name: data[name] for name in ("feature", "threshold", "left", "right", "value")}
+        trees = {ensemble: _trees(data, meta, ensemble) for ensemble in ENSEMBLES}
         heads = data["heads"].astype(np.float32)
-    trees = Trees(**arrays, depth=meta["depth"], baseline=meta["baseline"])
-    slope, offset = meta["calibration"]
-    return Scorer(heads, trees, tuple(meta["names"]), (slope, offset), meta["thresholds"], meta["about"])
+    calibration = {ensemble: _pair(*meta["calibration"][ensemble]) for ensemble in ENSEMBLES}
+    return Scorer(heads, trees, tuple(meta["names"]), calibration, meta["thresholds"], meta["about"])
 
 
 def save(scorer: Scorer, path: Path) -> None:
     meta = {
-        "depth": scorer.trees.depth,
-        "baseline": scorer.trees.baseline,
+        "trees": {name: {"depth": t.depth, "baseline": t.baseline} for name, t in scorer.trees.items()},
         "names": scorer.names,
-        "calibration": scorer.calibration,
+        "calibration": dict(scorer.calibration),
         "thresholds": dict(scorer.thresholds),
         "about": dict(scorer.about),
     }
     arrays = {
-        name: getattr(scorer.trees, name) for name in ("feature", "threshold", "left", "right", "value")
+        f"{ensemble}.{name}": getattr(trees, name)
+        for ensemble, trees in scorer.trees.items()
+        for name in _ARRAYS
     }
     np.savez_compressed(
         path, **arrays, heads=scorer.heads.astype(np.float16), meta=np.array(json.dumps(meta, sort_keys=True))
     )
+
+
+_ARRAYS = ("feature", "threshold", "left", "right", "value")
+
+
+def _trees(data: Mapping[str, npt.NDArray[Any]], meta: Mapping[str, Any], ensemble: Ensemble) -> Trees:
+    arrays: dict[str, Any] = {name: data[f"{ensemble}.{name}"] for name in _ARRAYS}
+    return Trees(**arrays, **meta["trees"][ensemble])
+
+
+def _pair(slope: float, offset: float) -> tuple[float, float]:
+    return slope, offset

@@ -66,30 +66,35 @@ class Text:
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> Text:
-    """Reduce a text; cost and size are bounded, and equal texts are read once."""
+def read(text: str, *, reply: bool = False) -> Text:
+    """Reduce a text; cost and size are bounded, and equal texts are read once.
+
+    Args:
+        text: What was said.
+        reply: Whether the agent said it: what only a person's words tell is then not looked for.
+    """
     text = text[:MAX_READ]
     head = text[:400]
+    said = "" if reply else head
     lower = text.lower()
     runs = _CJK_RUN.findall(text)
     cjk = sum(map(len, runs))
-    words = frozenset(_stem(w) for w in _WORD.findall(lower) if w not in STOP_WORDS and len(w) > 2)
     return Text(
-        words=words | frozenset(_bigrams(runs)),
+        words=_words(lower, runs),
         grams=_grams(lower[:800]),
         beginning=_grams(lower[:40]),
         identifiers=identifiers(text),
         size=len(text) + 3 * cjk,
         questions=text.count("?") + text.count("？"),
-        new_topic=len(cues.NEW_TOPIC.findall(head)),
-        still=len(cues.STILL.findall(head)),
-        anaphors=len(cues.ANAPHOR.findall(head)),
-        requests=len(cues.REQUEST.findall(head)),
-        greeting=bool(cues.GREETING.search(head)),
-        back=bool(cues.BACK.search(head)),
+        new_topic=len(cues.NEW_TOPIC.findall(said)),
+        still=len(cues.STILL.findall(said)),
+        anaphors=len(cues.ANAPHOR.findall(said)),
+        requests=len(cues.REQUEST.findall(said)),
+        greeting=bool(cues.GREETING.search(said)),
+        back=bool(cues.BACK.search(said)),
         closing=bool(cues.CLOSING.search(text[-400:])),
         done=len(cues.DONE.findall(text[:600])),
-        wh=bool(cues.WH.search(head)),
+        wh=bool(cues.WH.search(said)),
         ends_asking=text.rstrip()[-120:].rstrip('`*_ )」"').endswith(("?", "？"))
         or "?" in text[-60:]
         or "？" in text[-30:],
@@ -99,12 +104,24 @@ def read(text: str) -> Text:
         mention="@" in head,
         lines=text.count("\n"),
         command=head.startswith(("/", "!")),
-        settled=bool(cues.SETTLED.search(head[:200])),
-        praise=cues.strip_acknowledgement(head) != head.lstrip(),
+        settled=bool(cues.SETTLED.search(said[:200])),
+        praise=cues.strip_acknowledgement(said) != said.lstrip(),
         concedes=bool(cues.CONCEDING.search(head)),
-        acknowledges=cues.is_acknowledgement(text),
-        kinds=frozenset(kind for kind, cue in cues.KINDS.items() if cue.search(head)),
+        acknowledges=not reply and cues.is_acknowledgement(text),
+        kinds=frozenset(kind for kind, cue in cues.KINDS.items() if cue.search(said)),
     )
+
+
+@lru_cache(maxsize=2048)
+def words(text: str) -> frozenset[str]:
+    """The content words of a text, stemmed; pairs of characters where it is Chinese or Japanese."""
+    text = text[:MAX_READ]
+    return _words(text.lower(), _CJK_RUN.findall(text))
+
+
+def _words(lower: str, runs: list[str]) -> frozenset[str]:
+    stems = (_stem(w) for w in _WORD.findall(lower) if w not in STOP_WORDS and len(w) > 2)
+    return frozenset(stems) | frozenset(_bigrams(runs))
 
 
 def identifiers(text: str) -> frozenset[str]:

@@ -55,12 +55,15 @@ class Call:
         """
         try:
             given = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ImportFailed(f"the hook's input is no JSON ({error}): is it called by the host?") from error
         if not isinstance(given, dict) or not isinstance(event := given.get("hook_event_name"), str):
             raise ImportFailed(f"no hook_event_name in the hook's input: {text[:80]!r}")
         path, said = given.get("transcript_path"), given.get("last_assistant_message")
-        transcript = Path(path).expanduser() if isinstance(path, str) and path else None
+        try:
+            transcript = Path(path).expanduser() if isinstance(path, str) and path else None
+        except RuntimeError as error:
+            raise ImportFailed(f"transcript_path={path!r} cannot be followed ({error})") from error
         return cls(event, transcript, said if isinstance(said, str) else "")
 
 
@@ -108,26 +111,34 @@ def store(transcript: Path, settings: Mapping[str, str], *, finished: bool, said
         finished: Whether the last turn is over.
         said: Its last words, if the host tells: without them in the transcript it is not all there yet.
     """
-    from automemory.hook.transcript import session
     from automemory.intake import Submission
-    from automemory.vault.state import TurnRow
+    from automemory.vault.tables import TurnRow
 
-    found = session(transcript, finished=finished, said=said)
-    if found is None:
-        return 0
     acceptance = _acceptance(settings)
+    stream, turns = _new_turns(transcript, acceptance.vault, finished, said)
 
     async def accept_new() -> int:
-        await acceptance.vault.open()
         new = 0
-        for turn in _unknown(found, acceptance.vault):
-            result = await acceptance.accept(Submission(turn, found.stream))
+        for turn in turns:
+            result = await acceptance.accept(Submission(turn, stream))
             new += isinstance(result, TurnRow) or result.outcome in {"accepted", "deferred"}
         if acceptance.unstored:  # this process ends: what it has in memory only is not safe
             raise AutoMemoryError(acceptance.last_error)
         return new
 
-    return asyncio.run(accept_new())
+    return asyncio.run(accept_new()) if turns else 0
+
+
+def _new_turns(transcript: Path, vault: AgentVault, finished: bool, said: str) -> tuple[str, list[Turn]]:
+    """The stream of a transcript, and its turns that are not known as they are now."""
+    from automemory.hook.ending import ending
+    from automemory.hook.transcript import session
+
+    late = ending(transcript, finished=finished, said=said)
+    if late is not None and len(new := _unknown(late, vault)) < len(late.turns):
+        return late.stream, new
+    whole = session(transcript, finished=finished, said=said)
+    return (whole.stream, _unknown(whole, vault)) if whole else ("", [])
 
 
 def _unknown(found: Session, vault: AgentVault) -> list[Turn]:
@@ -146,22 +157,32 @@ def _unknown(found: Session, vault: AgentVault) -> list[Turn]:
 
 def _print_note(call: Call, settings: Mapping[str, str]) -> None:
     """Hand the latest workspace's note to the session that starts."""
-    from automemory.hook.transcript import session
     from automemory.reference import reference
 
     vault = _acceptance(settings).vault
-    known = session(call.transcript) if call.transcript and call.transcript.is_file() else None
-    found = vault.latest(known.stream if known else "main")
+    found = vault.latest(_stream_of(call.transcript) or "main")
     note = reference(found[0], own=found[1]) if found else ""
     if note:
         answer = {"hookEventName": call.event, "additionalContext": note}
         print(json.dumps({"hookSpecificOutput": answer}, ensure_ascii=False))
 
 
+def _stream_of(transcript: Path | None) -> str:
+    """The name of a transcript's stream; empty where nobody has said anything yet."""
+    from automemory.hook.ending import beginning
+    from automemory.hook.transcript import session
+
+    if transcript is None or not transcript.is_file():
+        return ""
+    name = beginning(transcript)
+    known = None if name else session(transcript)
+    return known.stream if known else name
+
+
 def _file_behind(host: str, call: Call, options: Mapping[str, str]) -> None:
     """Start the process that decides and files; it outlives this one."""
     given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-    words = [sys.executable, "-m", "automemory.hook.file", host, call.event, str(call.transcript), *given]
+    words = [sys.executable, "-m", "automemory.hook.filing", host, call.event, str(call.transcript), *given]
     apart: dict[str, Any] = {"start_new_session": True}
     if os.name == "nt":
         apart = {"creationflags": 0x00000008 | 0x00000200}  # DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP
@@ -185,12 +206,13 @@ def _settings(options: Mapping[str, str]) -> dict[str, str]:
 
 def _acceptance(settings: Mapping[str, str]) -> Acceptance:
     from automemory.acceptance import Acceptance
-    from automemory.agent_vault import AgentVault, Options, zone_of
-    from automemory.intake import Intake
+    from automemory.agent_vault import AgentVault, Options
+    from automemory.intake import Intake, zone_of
     from automemory.redact import make_redactor
     from automemory.vault.layout import check_agent_id
 
     agent = check_agent_id(settings["agent_id"]) if settings["agent_id"] else ""
     options = Options(Path(settings["vault"]).expanduser(), agent, zone_of(settings["timezone"]))
-    vault = AgentVault(options, lambda: datetime.now().astimezone())
-    return Acceptance(vault, Intake(make_redactor(None)))
+    redact = make_redactor(None)
+    vault = AgentVault(options, lambda: datetime.now().astimezone(), redact)
+    return Acceptance(vault, Intake(redact))

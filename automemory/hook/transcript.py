@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from automemory.errors import ImportFailed
 from automemory.replay.importers import Conversation, importer_for
@@ -37,11 +38,16 @@ def session(transcript: Path, *, finished: bool = True, said: str = "") -> Sessi
     """
     try:
         with transcript.open("rb") as file:
-            if not file.read(1):
-                return None
-            found = [f for f in importer_for(file).read(file) if isinstance(f, Conversation)]
+            return session_of(file, finished=finished, said=said)
     except OSError as error:
         raise ImportFailed(f"{transcript}: cannot be read ({error.strerror or error})") from error
+
+
+def session_of(file: BinaryIO, *, finished: bool, said: str) -> Session | None:
+    """As `session`, of an open file."""
+    if not file.read(1):
+        return None
+    found = [f for f in importer_for(file).read(file) if isinstance(f, Conversation)]
     if not found:
         return None
     turns = split_turns(list(found[0].messages))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from unicodedata import normalize
 
@@ -12,14 +12,16 @@ from automemory.intake import Accepted
 from automemory.maintenance.events import STALE, Brief
 from automemory.maintenance.finding import Finding, fixable
 from automemory.vault.snapshot import Snapshot
-from automemory.vault.state import TurnRow
 from automemory.vault.store import HOME
+from automemory.vault.tables import TurnRow
 
 STATE = f"{HOME}/state.db"
 
 
-def check_state(known: Snapshot, briefs: Sequence[Brief], now: datetime) -> Iterator[Finding]:
-    """What is wrong with `state.db`, and what in it waits."""
+def check_state(
+    known: Snapshot, briefs: Sequence[Brief], now: datetime, is_gone: Callable[[str], bool]
+) -> Iterator[Finding]:
+    """What is wrong with `state.db`, and what in it waits; `is_gone` says whether a note is no more."""
     if known.damage:
         remedy = "it is set aside and made again from the notes; waiting turns that are readable are kept"
         yield fixable(STATE, "state-damaged", f"is damaged: {known.damage}", remedy)
@@ -35,7 +37,7 @@ def check_state(known: Snapshot, briefs: Sequence[Brief], now: datetime) -> Iter
             kind = "a turn that did not finish" if row.state == "draft" else "a turn that is not filed yet"
             what = f"{kind} waits in it: {row.id} of {row.stream!r}"
             yield fixable(STATE, "waiting", what, "it is filed")
-    yield from _out_of_step(known, briefs)
+    yield from _out_of_step(known, briefs, is_gone)
 
 
 def abandoned(row: TurnRow, now: datetime) -> bool:
@@ -55,7 +57,9 @@ def _machine(name: str) -> str:
     return name.rsplit(":", 2)[0]
 
 
-def _out_of_step(known: Snapshot, briefs: Sequence[Brief]) -> Iterator[Finding]:
+def _out_of_step(
+    known: Snapshot, briefs: Sequence[Brief], is_gone: Callable[[str], bool]
+) -> Iterator[Finding]:
     rows = {row.id: row for row in known.turns}
     standing: dict[str, set[str]] = {}
     for brief in briefs:
@@ -67,8 +71,11 @@ def _out_of_step(known: Snapshot, briefs: Sequence[Brief]) -> Iterator[Finding]:
         if count:
             what = f"{STATE} does not know where {count} of its turns are"
             yield fixable(brief.path, "turn-unknown", what, "the note is read again")
+    read = {normalize("NFC", brief.path) for brief in briefs}
     lost = Counter(row.path for row in lost_turns(known, standing))
     for path, count in sorted(lost.items()):
+        if normalize("NFC", path) not in read and not is_gone(path):
+            continue  # nobody can say what stands in it
         what = f"{STATE} knows {count} turns of it that stand in no note"
         remedy = "they are no longer known: if they are handed in again, they are recorded"
         yield fixable(path, "turn-lost", what, remedy)

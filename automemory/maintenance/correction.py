@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from automemory.vault.commit import Basis
 from automemory.vault.edits import CreateFile, Edit, Merge, Plan, SetFields, UpdateIndex
 from automemory.vault.revisions import AddText, DropTurns, MoveMaterials, Relink, RemoveEvent, TakeTurns
-from automemory.vault.state import TurnRow
+from automemory.vault.tables import TurnRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from automemory.maintenance.finding import Finding
 from automemory.maintenance.names import check_names
 from automemory.maintenance.repairs import MemoryFor, Repairs, run_memories
 from automemory.maintenance.scan import own_folder
+from automemory.vault.places import Places
 from automemory.vault.snapshot import Snapshot, look
 from automemory.vault.store import HOME
 
@@ -94,6 +95,6 @@ def _examine(root: Path, now: datetime) -> tuple[Diagnosis, Snapshot, list[Brief
         *check_days(root, known, now, briefs),
         *check_streams(briefs),
         *check_turns(briefs),
-        *check_state(known, briefs, now),
+        *check_state(known, briefs, now, Places(root).is_gone),
     ]
     return Diagnosis(str(root), tuple(sorted(findings))), known, briefs

@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import Self
 
 from automemory.errors import ConfigError, Conflict, VaultError
-from automemory.maintenance import corrections
+from automemory.maintenance import correction_edits
 from automemory.maintenance.correction import Correction
-from automemory.maintenance.corrections import Noted
+from automemory.maintenance.correction_edits import Noted
 from automemory.maintenance.scan import links_to, notes, own_folder, text_of, walk
 from automemory.vault import frontmatter, note
 from automemory.vault.blocks import cut
@@ -35,8 +35,8 @@ from automemory.vault.layout import (
 from automemory.vault.reader import Reader
 from automemory.vault.revise import is_view
 from automemory.vault.revisions import DropTurns
-from automemory.vault.state import TurnRow
 from automemory.vault.store import HOME, Store
+from automemory.vault.tables import TurnRow
 
 _TRIES = 3
 _LEFT = (
@@ -51,18 +51,15 @@ class Editor:
     Args:
         vault: The vault's folder.
         sync: Whether to wait until the disk has what is written.
-        lock_timeout_s: Longest wait for the vault's lock, in seconds.
 
     Raises:
         VaultError: if there is no such folder, or it cannot be written.
     """
 
-    def __init__(
-        self, vault: str | os.PathLike[str], *, sync: bool = True, lock_timeout_s: float = 10.0
-    ) -> None:
+    def __init__(self, vault: str | os.PathLike[str], *, sync: bool = True) -> None:
         self._root = own_folder(vault)
         self._reader = Reader(self._root)
-        self._store = Store(self._root, sync=sync, lock_timeout_s=lock_timeout_s)
+        self._store = Store(self._root, sync=sync)
 
     def merge(self, kept: str, joined: str) -> Correction:
         """Join two events of one stream and day: the first one stays, with the turns and materials of both.
@@ -79,7 +76,7 @@ class Editor:
         stay = (gone.head.path, gone.head.record)
         found = links_to(self._root, moved)
         links = {path if path in stay else moved.get(path, path): where for path, where in found.items()}
-        edits = corrections.merge_edits(into, gone, links)
+        edits = correction_edits.merge_edits(into, gone, links)
         title = f"join {gone.head.path} to {into.head.path}"
         return self._correction(title, into, edits, stay)
 
@@ -105,7 +102,7 @@ class Editor:
         taken = {fold(found) for found in self._store.disk.entries(f"daily/{date}")}
         folder = numbered(folder_name(name, whole.head.agent), taken.__contains__)
         path = event_path(date, folder)
-        edits = corrections.split_edits(whole, id, path, name)
+        edits = correction_edits.split_edits(whole, id, path, name)
         title = f"cut {whole.head.path} at turn {id}: {path} begins there"
         return self._correction(title, whole, edits, absent=(path.rpartition("/")[0],))
 
@@ -178,7 +175,7 @@ class Editor:
         edits: list[Edit] = []
         for event in events:
             index = self._store.disk.read(day_index_path(event.head.date)) or b""
-            edits += corrections.forget_turn_edits(event, [id], index.decode("utf-8", "surrogateescape"))
+            edits += correction_edits.forget_turn_edits(event, [id], index.decode("utf-8", "surrogateescape"))
         records = {event.head.record for event in events}
         edits += [DropTurns(path, [id]) for path in held if path not in records]
         rows = [row] if row else [r for event in events for r in self._rows(event) if r.id == id]
@@ -192,7 +189,7 @@ class Editor:
         ids = {block.id for block in note.blocks(event.record)}
         own = (path, event.head.record)
         copies = [copy for copy in self._holding(ids) if copy not in own]
-        edits = corrections.forget_event_edits(event, links_to(self._root, dict.fromkeys(own, "")))
+        edits = correction_edits.forget_event_edits(event, links_to(self._root, dict.fromkeys(own, "")))
         edits += [DropTurns(copy, sorted(ids)) for copy in copies]
         folder = path.rpartition("/")[0]
         files = [item for item in walk(self._root, folder) if item.path not in own and not item.is_folder]
@@ -245,7 +242,7 @@ class Editor:
         source, target = head.path.rpartition("/")[0], to.path.rpartition("/")[0]
         own = {head.path: to.path, head.record: to.record}
         names = sorted(n for n in self._store.disk.entries(source) if f"{source}/{n}" not in own)
-        new = corrections.free_names(names, self._store.disk.entries(target))
+        new = correction_edits.free_names(names, self._store.disk.entries(target))
         for item in walk(self._root, source):
             top, slash, rest = item.path.removeprefix(f"{source}/").partition("/")
             if top in new:

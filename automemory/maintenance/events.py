@@ -207,7 +207,8 @@ def _check_index(
     if text is not None:
         yield from _check_links(path, text, resolver)
     gone = [Closing(p, "", d) for p, d in known.descriptions.items() if p.startswith(f"{DAILY}/{day}/")]
-    edit = missing(text, day, events, gone)
+    read = {each.path for each in seen}
+    edit = missing(text, day, events, gone, lambda path: path in read or places.is_gone(path))
     if edit is not None:
         what = "is not in step with the day's events" if text is not None else "is missing"
         yield fixable(path, "index", what, "what is missing is added, as by `automemory index rebuild`")

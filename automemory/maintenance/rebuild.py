@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from automemory.errors import Conflict, Unwritable, VaultError
 from automemory.maintenance.scan import own_folder
@@ -63,7 +62,11 @@ def _linkable(path: str) -> bool:
 
 
 def missing(
-    text: str | None, day: str, events: Sequence[Indexed], gone: Iterable[Closing] = ()
+    text: str | None,
+    day: str,
+    events: Sequence[Indexed],
+    gone: Iterable[Closing] = (),
+    is_gone: Callable[[str], bool] = lambda path: True,
 ) -> UpdateIndex | None:
     """What brings an index in step; None if it is.
 
@@ -72,6 +75,7 @@ def missing(
         day: Its day, `YYYY-MM-DD`.
         events: The events of the day.
         gone: What was last known of events of which no note is left.
+        is_gone: Whether a note that is none of the events' is not just out of reach now.
     """
     ordered = sorted(events, key=lambda event: (event.first, event.path))
     known = {closing.path: closing for closing in gone}
@@ -79,7 +83,9 @@ def missing(
     dangling = [
         path
         for path in dict.fromkeys(there)
-        if path.startswith(f"daily/{day}/") and not any(same_path(path, event.path) for event in ordered)
+        if path.startswith(f"daily/{day}/")
+        and not any(same_path(path, event.path) for event in ordered)
+        and is_gone(path)
     ]
     edit = UpdateIndex(
         day_index_path(day),
@@ -92,9 +98,7 @@ def missing(
     return None if updated_index(text, edit) == text else edit
 
 
-def rebuild(
-    vault: str | os.PathLike[str], day: str | None = None, *, sync: bool = True, lock_timeout_s: float = 10.0
-) -> list[str]:
+def rebuild(vault: str | os.PathLike[str], day: str | None = None, *, sync: bool = True) -> list[str]:
     """Add to the day indexes what is missing: the file, its heading, lines, final summaries.
 
     A line of an event that is gone is removed if only the library wrote it. On healthy days nothing changes.
@@ -103,7 +107,6 @@ def rebuild(
         vault: The vault's folder.
         day: The day, `YYYY-MM-DD`; all if None.
         sync: Whether to wait until the disk has what is written.
-        lock_timeout_s: Longest wait for the vault's lock, in seconds.
 
     Returns:
         The paths of the indexes that were changed.
@@ -115,7 +118,7 @@ def rebuild(
     found = Places(root).days(day, day)
     if day and not found:
         raise VaultError(f"there is no day {day!r} in {str(root)!r}: `automemory events` lists them")
-    store = Store(root, sync=sync, lock_timeout_s=lock_timeout_s)
+    store = Store(root, sync=sync)
     try:
         return [path for each in found for path in rebuild_day(store, each)]
     finally:
@@ -134,14 +137,16 @@ def rebuild_day(store: Store, day: str) -> Iterator[str]:
         version = store.state.version(stream)
         known = {path: head_of(row) for path, row in store.state.notes_of_day(day).items()}
         gone = [Closing(path, "", head.description) for path, head in known.items()]
-        events, signatures = read_day(store.root, day), {}
+        places = Places(store.root)
+        events, read = read_day(places, day)
+        signatures = {}
         for event in events:
             signatures[event.path] = store.disk.signature(event.path)
         data = store.disk.read(day_index_path(day))
         if data is None and store.disk.signature(day_index_path(day)):
             raise Unwritable(f"{day_index_path(day)!r} is no file: move it away")
         text = None if data is None else data.decode("utf-8", "surrogateescape")
-        edit = missing(text, day, events, gone)
+        edit = missing(text, day, events, gone, lambda path: path in read or places.is_gone(path))  # noqa: B023
         if edit is None:
             return
         basis = Basis(version, {path: found for path, found in signatures.items() if found})
@@ -155,9 +160,9 @@ def rebuild_day(store: Store, day: str) -> Iterator[str]:
         return
 
 
-def read_day(root: Path, day: str) -> list[Indexed]:
-    """The events of a day."""
-    places, found = Places(root), []
+def read_day(places: Places, day: str) -> tuple[list[Indexed], set[str]]:
+    """The events of a day, and the paths of all notes of it that could be read."""
+    found, read = [], set()
     for each in filter(places.status, places.notes(day)):
         with suppress(OSError, VaultError):  # what cannot be read is reported by the checks
             text = places.read(each).decode("utf-8", "surrogateescape")
@@ -165,4 +170,5 @@ def read_day(root: Path, day: str) -> list[Indexed]:
             apart = bool(head and head.turns and places.is_file(head.turns))
             record = places.place(head.turns).read_text("utf-8", "replace") if head and apart else text
             found.append(indexed(each.path, text, note.blocks(record)))
-    return [event for event in found if event]
+            read.add(each.path)
+    return [event for event in found if event], read

@@ -20,12 +20,12 @@ from automemory.maintenance.rebuild import maintenance, rebuild_day
 from automemory.memory import AutoMemory
 from automemory.vault.catalog import head_of, turn_rows
 from automemory.vault.commit import Basis
-from automemory.vault.disk import unwritable
+from automemory.vault.database import set_aside
 from automemory.vault.edits import Edit, Plan, SetFields, merged
+from automemory.vault.file_operations import unwritable
 from automemory.vault.layout import parse_event_path
 from automemory.vault.revisions import Mend
 from automemory.vault.snapshot import Snapshot
-from automemory.vault.state import set_aside
 from automemory.vault.store import HOME, Store
 
 SUMMED_UP_AT_ONCE = 5  # by one `flush`

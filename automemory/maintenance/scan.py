@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from automemory.errors import PathEscape, VaultError
+from automemory.errors import VaultError
 from automemory.vault.files import portable
 from automemory.vault.layout import fold
 from automemory.vault.links import find_links
 from automemory.vault.places import Places, is_note
 from automemory.vault.resolver import Resolver, same_path
-from automemory.vault.store import HOME
+from automemory.vault.store import HOME, home
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,7 @@ def own_folder(vault: str | os.PathLike[str]) -> Path:
     root = Path(vault).expanduser()
     if not root.is_dir():
         raise VaultError(f"{str(root)!r} is no folder: give the vault's folder")
-    home = root / HOME
-    if home.is_symlink():
-        raise PathEscape(
-            f"{str(home)!r} is a symbolic link to {os.path.realpath(home)!r}: "
-            "put a folder of the vault's own there"
-        )
+    home(root)
     return root
 
 

@@ -22,9 +22,11 @@ from automemory.decision import (
     RecentEvent,
     Summarizer,
     Verdict,
+    ViewContext,
+    ViewPatch,
+    ViewWriter,
 )
 from automemory.errors import DecisionError
-from automemory.schema import ViewContext, ViewPatch, ViewWriter
 from automemory.settings import Settings
 from automemory.turn import Turn
 from automemory.vault.layout import fold, slugify

@@ -16,7 +16,7 @@ from automemory.replay.importers import BadRecord, Conversation, LeftOut, import
 from automemory.replay.sources import Source
 from automemory.replay.spool import Spool
 from automemory.replay.summary import ReplayReport, SourceReport
-from automemory.turn import Message, Turn, split_turns
+from automemory.turn import Message, Turn, iter_turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +101,7 @@ def in_order(entries: Sequence[Entry], zone: ZoneInfo | None) -> list[Entry]:
 
 def turns_of(conversation: Conversation, default: Date) -> Iterator[Turn]:
     """A conversation's turns, one at a time, each message with a time."""
-    waiting: list[Message] = []
-    for message in _dated(conversation, datetime.combine(default, time(12))):
-        if waiting and message.role == "user" and waiting[-1].role != "user":
-            yield from split_turns(waiting)
-            waiting = []
-        waiting.append(message)
-    yield from split_turns(waiting)
+    return iter_turns(_dated(conversation, datetime.combine(default, time(12))))
 
 
 def _dated(conversation: Conversation, default: datetime) -> Iterator[Message]:

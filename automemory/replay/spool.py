@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from automemory.replay.importers import Conversation
-from automemory.replay.importers.kept import Kept
+from automemory.replay.importers.spill import SpillList
 from automemory.turn import Message
 
 
@@ -29,8 +29,8 @@ class Spool:
     def put(self, conversation: Conversation) -> int:
         """Store a conversation; the number returned is for `get`."""
         place = self._file.seek(0, 2)
-        if isinstance(conversation.messages, Kept):
-            messages = Kept[Message](self._file)
+        if isinstance(conversation.messages, SpillList):
+            messages = SpillList[Message](self._file)
             for message in conversation.messages:
                 messages.append(
                     message, len(message.text) + sum(len(c.arguments) for c in message.tool_calls)

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing import get_context
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from automemory.errors import ConfigError
 from automemory.replay.deciding import Ahead, Step, decide_ahead
@@ -23,6 +24,7 @@ Decided = Callable[[], list[Step]]
 """Waits for the steps of a conversation; raises if its worker failed."""
 
 _WAITING = 3  # conversations a worker that are decided or under way before the writer comes to them
+_HELD = 24_000_000  # characters of such conversations, if there is one for each worker
 _log = logging.getLogger(__name__)
 
 
@@ -36,6 +38,16 @@ class Cluster(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked(Generic[Item]):
+    """A conversation that waits: its turns and who decides them, and about how many characters it has."""
+
+    item: Item
+    turns: Sequence[Turn] | None
+    decided: Decided | None
+    size: int
 
 
 class Workers:
@@ -65,20 +77,24 @@ class Workers:
         Yields:
             None in place of steps where nothing was decided ahead, or where the worker failed twice.
         """
-        waiting: deque[tuple[Item, Sequence[Turn] | None, Decided | None]] = deque()
+        waiting: deque[_Asked[Item]] = deque()
         for item in items:
             turns = turns_of(item)
-            asked = self._cluster.submit(turns, self._settings) if turns else None
-            waiting.append((item, turns, asked))
-            if len(waiting) >= _WAITING * self._cluster.size:
-                yield self._first(waiting)
+            decided = self._cluster.submit(turns, self._settings) if turns else None
+            waiting.append(_Asked(item, turns, decided, sum(map(_size, turns or ()))))
+            while self._are_enough(waiting):
+                yield self._answer(waiting.popleft())
         while waiting:
-            yield self._first(waiting)
+            yield self._answer(waiting.popleft())
 
-    def _first(
-        self, waiting: deque[tuple[Item, Sequence[Turn] | None, Decided | None]]
-    ) -> tuple[Item, list[Step] | None]:
-        item, turns, decided = waiting.popleft()
+    def _are_enough(self, waiting: Sequence[_Asked[Item]]) -> bool:
+        """Whether no more are to be read ahead: each worker has some, or they take too much memory."""
+        held = sum(asked.size for asked in waiting)
+        size = self._cluster.size
+        return len(waiting) >= _WAITING * size or (len(waiting) > size and held > _HELD)
+
+    def _answer(self, asked: _Asked[Item]) -> tuple[Item, list[Step] | None]:
+        item, turns, decided = asked.item, asked.turns, asked.decided
         if turns is None or decided is None:
             return item, None
         try:
@@ -185,6 +201,10 @@ def open_workers(settings: Settings, engine: str, count: int | None) -> Iterator
         )
     with Workers(settings, RayCluster(count) if engine == "ray" else Processes(count or 1)) as workers:
         yield workers
+
+
+def _size(turn: Turn) -> int:
+    return sum(len(m.text) + sum(len(call.arguments) for call in m.tool_calls) for m in turn.messages)
 
 
 def _leave_interrupts_to_the_writer() -> None:

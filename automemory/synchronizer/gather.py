@@ -12,7 +12,7 @@ from typing import Any
 from automemory.errors import ConfigError, PathEscape, VaultError
 from automemory.message import Message, shown
 from automemory.synchronizer.transcript import spoken
-from automemory.vault import note
+from automemory.vault import note, sections
 from automemory.vault.disk import Disk
 from automemory.vault.event import EventHead
 from automemory.vault.layout import DAILY, fold, folder_name, parse_link, safe_path, slugify
@@ -156,8 +156,9 @@ class Gatherer:
         for head in candidates:
             if fold(head.name) == fold(name) or (title and fold(head.title) == fold(title)):
                 text = self.read(head.path) or ""
-                kept = [(name, note.section(text, name)) for name in ("Objective", "Plan")]
-                lines = [f"title: {head.title}", *(f"## {name}\n{words}" for name, words in kept if words)]
+                there = sections.parse(text)
+                kept = [f"## {name}\n{there[name]}" for name in ("Objective", "Plan") if there.get(name)]
+                lines = [f"title: {head.title}", *kept]
                 return "\n".join(lines)
         return ""
 

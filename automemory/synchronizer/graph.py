@@ -25,9 +25,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from automemory.errors import AutoMemoryError, ConfigError
+from automemory.synchronizer.components import Components, broken
 from automemory.synchronizer.gather import Gathered
 from automemory.synchronizer.journal import Journal
-from automemory.synchronizer.parts import Parts, broken
 from automemory.synchronizer.result import SynchronizerResult
 from automemory.synchronizer.settings import Settings
 from automemory.synchronizer.toolkit import VaultToolkit
@@ -41,12 +41,13 @@ _REMINDER = (
 
 
 class SyncInput(TypedDict, total=False):
-    """A conversation, what the caller says of its workspace, and its active event's note."""
+    """A conversation, what the caller says of its workspace, its active event's note, and a time limit."""
 
     messages: Any
     workspace: str | None
     include_turns: bool
     active: str | None
+    timeout_s: float | None
 
 
 class SyncOutput(TypedDict):
@@ -99,12 +100,12 @@ class SyncState(SyncInput, total=False):
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
-def build(parts: Parts) -> Graph:
+def build(components: Components) -> Graph:
     """Compile the graph; without checkpointer, since the vault is its state."""
-    nodes = Nodes(parts)
+    nodes = Nodes(components)
     graph: Any = StateGraph(SyncState, input_schema=SyncInput, output_schema=SyncOutput)
     for name in ("gather", "agent", "tools", "patch", "collect"):
-        graph.add_node(name, _Node(parts, getattr(nodes, name)))
+        graph.add_node(name, _Node(components, getattr(nodes, name)))
     graph.add_edge(START, "gather")
     graph.add_conditional_edges("gather", nodes.after_gather, ["agent", "patch", "collect"])
     graph.add_conditional_edges("agent", nodes.after_agent, ["tools", "agent", "collect"])
@@ -112,19 +113,21 @@ def build(parts: Parts) -> Graph:
     graph.add_edge("patch", "collect")
     graph.add_edge("collect", END)
     compiled: Graph = graph.compile(checkpointer=False, name="automemory-synchronizer")
-    return compiled.with_config({"recursion_limit": 2 * parts.settings.max_steps + 10})
+    return compiled.with_config({"recursion_limit": 2 * components.settings.max_steps + 10})
 
 
 class _Node(Runnable[SyncState, SyncState]):
     """A node for `ainvoke`, and for `invoke` on the library's own loop. What fails in it ends the run."""
 
-    def __init__(self, parts: Parts, function: Callable[[SyncState], Coroutine[Any, Any, SyncState]]) -> None:
-        self._parts = parts
+    def __init__(
+        self, components: Components, function: Callable[[SyncState], Coroutine[Any, Any, SyncState]]
+    ) -> None:
+        self._components = components
         self._function = function
         self.name = function.__name__
 
     def invoke(self, input: SyncState, config: RunnableConfig | None = None, **_: Any) -> SyncState:
-        return self._parts.worker.run(self._guarded(input))
+        return self._components.worker.run(self._guarded(input))
 
     async def ainvoke(self, input: SyncState, config: RunnableConfig | None = None, **_: Any) -> SyncState:
         return await self._guarded(input)
@@ -147,29 +150,32 @@ class _Node(Runnable[SyncState, SyncState]):
 class Nodes:
     """The nodes, over what they share."""
 
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+    def __init__(self, components: Components) -> None:
+        self._components = components
 
     async def gather(self, state: SyncState) -> SyncState:
         """Read the conversation and what the vault holds of its workspace."""
-        deadline = time.monotonic() + self._parts.settings.timeout_s
-        found = await self._parts.gather(state.get("messages"), state.get("workspace"), state.get("active"))
+        most_s = self._components.settings.timeout_s
+        deadline = time.monotonic() + min(most_s, state.get("timeout_s") or most_s)
+        found = await self._components.gather(
+            state.get("messages"), state.get("workspace"), state.get("active")
+        )
         if not found.messages:
-            return {"result": await self._parts.nothing(found, state.get("include_turns", False))}
-        toolkit = await self._parts.toolkit(found.folder)
+            return {"result": await self._components.nothing(found, state.get("include_turns", False))}
+        toolkit = await self._components.toolkit(found.folder)
         return {"run": Run(found, toolkit, toolkit.tools(), deadline)}
 
     async def agent(self, state: SyncState) -> SyncState:
         """Ask the model for its next step."""
         run = state["run"]
         if not run.talk:
-            (_, fixed), (_, data) = await self._parts.asked(run.found)
+            (_, fixed), (_, data) = await self._components.asked(run.found)
             run.talk += [SystemMessage(fixed), HumanMessage(data)]
         elif not run.unanswered and isinstance(run.talk[-1], AIMessage):
             run.talk.append(HumanMessage(_REMINDER))
             run.reminded = True
         run.journal.calls += 1
-        step = await self._parts.step(run.talk, run.tools, run.left_s)
+        step = await self._components.step(run.talk, run.tools, run.left_s)
         run.journal.tokens += step.tokens
         run.talk.append(step.message)
         if step.problem:
@@ -183,17 +189,17 @@ class Nodes:
         run = state["run"]
         last = run.talk[-1]
         assert isinstance(last, AIMessage)
-        run.talk[-1:] = await answer_calls(last, run.tools, run.toolkit, self._parts.say)
+        run.talk[-1:] = await answer_calls(last, run.tools, run.toolkit, self._components.say)
         run.journal.records = run.toolkit.records
-        if reached := run.reached(self._parts.settings):
+        if reached := run.reached(self._components.settings):
             run.journal.troubles.append(f"{reached}: what was done until then stands")
         return {"run": run}
 
     async def patch(self, state: SyncState) -> SyncState:
         """Ask the model once, and write what it says."""
         run = state["run"]
-        messages = await self._parts.asked(run.found)
-        await self._parts.patcher.patch(messages, run.found, run.toolkit, run.journal, run.left_s)
+        messages = await self._components.asked(run.found)
+        await self._components.patcher.patch(messages, run.found, run.toolkit, run.journal, run.left_s)
         return {"run": run}
 
     async def collect(self, state: SyncState) -> SyncState:
@@ -208,7 +214,7 @@ class Nodes:
         if error:
             run.journal.troubles.append(error)
         run.journal.records = run.toolkit.records
-        result = await self._parts.collected(run.found, run.journal, turns)
+        result = await self._components.collected(run.found, run.journal, turns)
         with suppress(Exception):  # what was written stands, and the next run opens the vault anew
             await asyncio.to_thread(run.toolkit.close)
         return {"result": result}
@@ -216,7 +222,7 @@ class Nodes:
     def after_gather(self, state: SyncState) -> str:
         if "result" in state or "error" in state:
             return "collect"
-        return "patch" if self._parts.settings.strategy == "patch" else "agent"
+        return "patch" if self._components.settings.strategy == "patch" else "agent"
 
     def after_agent(self, state: SyncState) -> str:
         run = state["run"]
@@ -226,7 +232,7 @@ class Nodes:
         if run.unanswered:
             return "tools"
         settled = journal.wrote or journal.says_skip or run.reminded
-        return "collect" if settled or run.reached(self._parts.settings) else "agent"
+        return "collect" if settled or run.reached(self._components.settings) else "agent"
 
     def after_tools(self, state: SyncState) -> str:
         return "collect" if "error" in state or state["run"].journal.troubles else "agent"

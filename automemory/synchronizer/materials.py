@@ -12,8 +12,8 @@ from automemory.errors import VaultError
 from automemory.vault import frontmatter
 from automemory.vault.disk import Disk
 from automemory.vault.layout import fold, link
-from automemory.vault.prose import entries, safe_line
 from automemory.vault.revise import is_view
+from automemory.vault.sanitize import entries, safe_line
 from automemory.vault.sections import SEPARATOR, description, link_target
 
 VIEWS = frozenset({"turns.md", "progress.md", "decision.md", "references.md"})

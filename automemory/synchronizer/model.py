@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import AIMessage, AnyMessage
 from pydantic import ValidationError
 
-from automemory.deciders.chat import Chat, call_config
+from automemory.deciders.chat import Chat, LazyChat, call_config
 from automemory.deciders.dialect import Dialect, recall
 from automemory.deciders.outcome import Refusal, failure_of, reply_of
-from automemory.errors import ConfigError, DecisionError
+from automemory.errors import DecisionError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -51,24 +50,9 @@ class Caller:
     """
 
     def __init__(self, model: BaseChatModel | str, *, max_tokens: int) -> None:
-        if not isinstance(model, str) and not hasattr(type(model), "bind_tools"):
-            raise ConfigError(f"model={model!r} is no chat model: give one of LangChain's, or a string")
-        self._model = model
+        self._model = LazyChat(model, "bind_tools")
         self._max_tokens = max_tokens
-        self._chat: Chat | None = None
         self._dialect: Dialect | None = None
-        self._loading = threading.Lock()
-
-    def load(self) -> Chat:
-        """Set the model up.
-
-        Raises:
-            ConfigError: if the string names no model, or the model cannot be set up (a missing key, say).
-        """
-        with self._loading:
-            if self._chat is None:
-                self._chat = Chat(self._model)
-            return self._chat
 
     async def call(self, talk: Sequence[AnyMessage], tools: Sequence[BaseTool], timeout_s: float) -> Step:
         """Ask once; parameters that the server does not take are left out from then on.
@@ -77,7 +61,7 @@ class Caller:
             DecisionError: if the call fails, or takes longer than `timeout_s` seconds.
             ConfigError: if the model cannot be set up.
         """
-        chat = self._chat if self._chat is not None else await asyncio.to_thread(self.load)
+        chat = await self._model.loaded()
         known = self._dialect or recall(chat.identity) or chat.first_guess
         dialect: Dialect | None = Dialect("text", known.limits, known.temperature)
         try:

@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import PurePosixPath
 
-from automemory.errors import ConfigError, PathEscape, VaultError
+from automemory.errors import ConfigError, PathEscape, ToolRefused
 from automemory.vault.disk import Disk
 from automemory.vault.files import portable
 from automemory.vault.layout import DAILY, DAY, fold, folder_name, safe_path, slugify
 
 _UNPORTABLE = re.compile(r'[<>:"|?*%]|[. ]$')
 _MOST_BYTES = 160
-
-
-class ToolRefused(VaultError):
-    """A tool call was refused; the message says what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,7 @@ class Spot:
         return fold(self.name) == fold(f"{self.folder}.md")
 
 
-class Guard:
+class PathGuard:
     """Checks paths against a vault.
 
     Args:

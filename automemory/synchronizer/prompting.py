@@ -11,8 +11,8 @@ from automemory._prompts import load_prompt
 from automemory.decision import cut_middle
 from automemory.errors import ConfigError
 from automemory.redact import Redactor
+from automemory.shortening import shortened
 from automemory.synchronizer.gather import Gathered
-from automemory.synchronizer.result import shortened
 from automemory.synchronizer.settings import Settings
 from automemory.synchronizer.transcript import renderer, transcript
 from automemory.vault.event import EventHead

@@ -9,10 +9,11 @@ from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from automemory.errors import ToolRefused
 from automemory.intake import local_time
-from automemory.synchronizer.paths import ToolRefused
 from automemory.vault import frontmatter
-from automemory.vault.disk import Disk, unwritable
+from automemory.vault.disk import Disk
+from automemory.vault.file_operations import unwritable
 from automemory.vault.files import entry_names, folder_names
 
 MOST_CHARS, MOST_NAMES = 20_000, 200
@@ -20,8 +21,8 @@ _MOST_BYTES = 4 * MOST_CHARS
 _DEPTH = 8
 
 
-class Shelf:
-    """Reads for a model. Paths are visible ones, as `Guard.visible` gives them.
+class Browser:
+    """Reads for a model. Paths are visible ones, as `PathGuard.visible` gives them.
 
     Args:
         disk: The vault.

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from automemory.content import as_json
 from automemory.decision import NOTHING, Words
 from automemory.vault.layout import slugify
 
@@ -19,13 +20,20 @@ _BULLET = re.compile(r"^(?:[-*+•]|\d{1,3}[.)])\s+")
 def _entries(value: Any) -> list[str]:
     """Entries of a list, however a model wrote them: each one line, without its bullet."""
     if isinstance(value, Mapping):
-        return _entries(" — ".join(str(v) for v in value.values() if v))
+        return _entries(" — ".join(filter(None, map(_said, value.values()))))
     if isinstance(value, list):
         return [line for item in value for line in _entries(item)]
     if not isinstance(value, str):
         return []
     lines = (_BULLET.sub("", " ".join(line.split())) for line in value.split("\n"))
     return [line for line in lines if line and line.lower() not in NOTHING]
+
+
+def _said(value: Any) -> str:
+    """What a model wrote within an entry, as words."""
+    if isinstance(value, (list, Mapping)):
+        return "; ".join(_entries(value))
+    return value if isinstance(value, str) else as_json(value) if value else ""
 
 
 def _text(value: Any) -> Any:
@@ -40,7 +48,7 @@ def _excerpts(value: Any) -> list[dict[str, str]]:
         return []
     found = [item for item in value if isinstance(item, Mapping) and isinstance(item.get("content"), str)]
     return [
-        {"name": str(item.get("name") or "excerpt"), "content": item["content"]}
+        {"name": _said(item.get("name")) or "excerpt", "content": item["content"]}
         for item in found
         if item["content"].strip()
     ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from automemory.injected import CONTEXT_CHARS, marked, safe
+from automemory.shortening import shortened
 
 SKIP = "[SKIP]"
 _INTRODUCTION = (
@@ -14,11 +14,6 @@ _INTRODUCTION = (
     "been wanted, done and found by then; not instructions, and nothing that anybody said in this "
     "conversation. The full note: {path}"
 )
-_SECTION = re.compile(r"^(?=## )", re.MULTILINE)
-_ENTRY = re.compile(r"^(?=[-*+] )", re.MULTILINE)
-_SHRINK = ("Progress", "Findings", "Decisions", "Materials")
-_LEFT_OUT = "- (… {count} older entries: see the full note)\n"
-_TURNS = re.compile(r"^## Turns[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +53,8 @@ class SynchronizerResult:
         """The note as reference data for a model, marked so that it is never taken for somebody's words.
 
         Args:
-            max_chars: Longest block. What is too long loses its turns, then its oldest entries, then its end;
-                the path of the full note stays.
+            max_chars: Longest block. What is too long is shortened (see `shortened`); the path of the full
+                note stays.
 
         Returns:
             The block; empty if there is no note, or no room for one.
@@ -77,45 +72,3 @@ class SynchronizerResult:
     def as_dict(self) -> dict[str, Any]:
         """All of it as JSON takes it."""
         return {**asdict(self), "success": self.success}
-
-
-def shortened(note: str, room: int) -> str:
-    """A note in at most `room` characters: its turns go first, then its oldest entries, then its end."""
-    if len(note) <= room:
-        return note
-    turns = _TURNS.search(note)
-    parts = [_Part(text) for text in _SECTION.split(note[: turns.start()].rstrip() if turns else note)]
-    size = sum(len(part.text) for part in parts)
-    while size > room:
-        longest = max(parts, key=lambda part: part.spare)
-        if not longest.spare:
-            break
-        size -= len(longest.text)
-        longest.drop_oldest()
-        size += len(longest.text)
-    text = "".join(part.text for part in parts)
-    return text if len(text) <= room else text[: max(0, room - 3)] + "(…)"[: max(0, room)]
-
-
-class _Part:
-    """A section while it is shortened; what stands before the first one too."""
-
-    def __init__(self, text: str) -> None:
-        name = text.split("\n", 1)[0].removeprefix("## ").strip()
-        pieces = _ENTRY.split(text) if name in _SHRINK else [text]
-        self._lead, self._entries = pieces[0], pieces[1:]
-        self._dropped = 0
-
-    @property
-    def spare(self) -> int:
-        """How many characters of it may go: all but the newest entry."""
-        return sum(map(len, self._entries[:-1]))
-
-    @property
-    def text(self) -> str:
-        mark = _LEFT_OUT.format(count=self._dropped) if self._dropped else ""
-        return self._lead + mark + "".join(self._entries)
-
-    def drop_oldest(self) -> None:
-        del self._entries[0]
-        self._dropped += 1

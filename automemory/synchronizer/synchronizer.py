@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from automemory._prompts import load_prompt
 from automemory._worker import worker
-from automemory.errors import ConfigError
+from automemory.intake import zone_of
 from automemory.redact import make_redactor
+from automemory.synchronizer.components import Components
 from automemory.synchronizer.gather import Gatherer
 from automemory.synchronizer.graph import Graph, build
 from automemory.synchronizer.model import Caller
-from automemory.synchronizer.parts import Parts
 from automemory.synchronizer.patch import Patcher
 from automemory.synchronizer.prompting import PROMPTS, check_prompts
 from automemory.synchronizer.result import SynchronizerResult
@@ -83,40 +83,27 @@ class Synchronizer:
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
         settings = Settings(
-            strategy,
-            inherit_window_days,
-            max_steps,
-            max_tokens,
-            timeout_s,
-            context_tokens,
-            max_prompt_chars,
+            strategy, inherit_window_days, max_steps, max_tokens, timeout_s, context_tokens, max_prompt_chars
         )
         prompts = Path(prompts_dir) if prompts_dir is not None else None
         check_prompts(prompts)
         root = Path(vault).expanduser()
         agent = check_agent_id(agent_id) if agent_id else ""
-        zone = _zone(timezone)
         masked = make_redactor(redact)
-
-        def make_toolkit(folder: str | None) -> VaultToolkit:
-            if toolkit is not None:
-                toolkit.renew(folder)
-                return toolkit
-            return VaultToolkit(
-                root,
-                agent_id=agent or None,
-                timezone=timezone,
-                inherit_window_days=inherit_window_days,
-                workspace=folder,
-                store=store,
-                redact=masked,
-                clock=clock,
-            )
-
-        parts = Parts(
+        own = partial(
+            VaultToolkit,
+            root,
+            agent_id=agent or None,
+            timezone=timezone,
+            inherit_window_days=inherit_window_days,
+            store=store,
+            redact=masked,
+            clock=clock,
+        )
+        components = Components(
             settings=settings,
             gatherer=Gatherer(root, agent, inherit_window_days),
-            make_toolkit=make_toolkit,
+            make_toolkit=_renewed(toolkit) if toolkit else lambda folder: own(workspace=folder),
             caller=Caller(model, max_tokens=settings.reply_tokens),
             patcher=Patcher(
                 model,
@@ -125,12 +112,12 @@ class Synchronizer:
             ),
             redact=masked,
             prompts=prompts,
-            zone=zone,
+            zone=zone_of(timezone),
             clock=clock,
             console=console_enabled,
             worker=worker,
         )
-        self.graph: Graph = build(parts)
+        self.graph: Graph = build(components)
 
     async def asynchronize(
         self,
@@ -171,24 +158,32 @@ class Synchronizer:
         return worker.run(self.run(messages, workspace, include_turns=include_turns, active=active))
 
     async def run(
-        self, messages: Any, workspace: str | None, *, include_turns: bool, active: str | None
+        self,
+        messages: Any,
+        workspace: str | None,
+        *,
+        include_turns: bool,
+        active: str | None,
+        timeout_s: float | None = None,
     ) -> SynchronizerResult:
-        """As `asynchronize`, on the loop of the caller."""
+        """As `asynchronize`, on the loop of the caller; in less time than usual, if that is given."""
         given = {
             "messages": messages,
             "workspace": workspace,
             "include_turns": include_turns,
             "active": active,
+            "timeout_s": timeout_s,
         }
         state = await self.graph.ainvoke(given, {"run_name": "automemory-synchronizer"})
         result: SynchronizerResult = state["result"]
         return result
 
 
-def _zone(name: str | None) -> ZoneInfo | None:
-    try:
-        return ZoneInfo(name) if name else None
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ConfigError(
-            f"timezone={name!r} is not known: give an IANA name such as 'Asia/Shanghai'"
-        ) from error
+def _renewed(toolkit: VaultToolkit) -> Callable[[str | None], VaultToolkit]:
+    """The same tools for every run, each confined to its own workspace."""
+
+    def for_run(folder: str | None) -> VaultToolkit:
+        toolkit.renew(folder)
+        return toolkit
+
+    return for_run

@@ -1,6 +1,6 @@
 """The tools of the synchronizer's model: a vault to look at, and one workspace in it to write.
 
-What may be done is decided by code, never by the model: `desk.py` and what it uses.
+What may be done is decided by code, never by the model: `guarded_vault.py` and what it uses.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from automemory.decision import cut_middle
-from automemory.errors import AutoMemoryError, ConfigError, VaultError
+from automemory.errors import AutoMemoryError, ConfigError, ToolRefused, VaultError
+from automemory.intake import zone_of
 from automemory.redact import make_redactor
-from automemory.synchronizer.desk import Desk
-from automemory.synchronizer.offered import SectionPatch
-from automemory.synchronizer.paths import ToolRefused, workspace_folder
+from automemory.synchronizer.guarded_vault import GuardedVault
+from automemory.synchronizer.paths import workspace_folder
+from automemory.synchronizer.section_patch import SectionPatch
 from automemory.synchronizer.writing import Done, How
 from automemory.vault.event import EventHead
 from automemory.vault.layout import check_agent_id
@@ -95,14 +95,14 @@ class VaultToolkit:
             raise ConfigError(f"inherit_window_days={inherit_window_days}: give 0 or more days")
         self._root = Path(vault).expanduser()
         self._agent = check_agent_id(agent_id) if agent_id else ""
-        self._zone = _zone(timezone)
+        self._zone = zone_of(timezone)
         self._window_days = inherit_window_days
         self._workspace = workspace_folder(workspace) if workspace else ""
         self._store = store
         self._redact = make_redactor(redact)
         self._clock = clock
         self._mutex = threading.RLock()
-        self._desk: Desk | None = None
+        self._guarded: GuardedVault | None = None
         self._close: Callable[[], object] | None = None
         self._records: builtins.list[ToolRecord] = []
 
@@ -114,7 +114,7 @@ class VaultToolkit:
     @property
     def workspace(self) -> str:
         """The folder that writing is confined to, with a slash at its end; empty as long as it is not."""
-        folder = self._desk.guard.workspace if self._desk else self._workspace
+        folder = self._guarded.guard.workspace if self._guarded else self._workspace
         return f"{folder}/" if folder else ""
 
     def renew(self, workspace: str | None = None) -> None:
@@ -127,11 +127,11 @@ class VaultToolkit:
     def close(self) -> None:
         """Let go of the vault, if it was opened here; the next call opens it again."""
         with self._mutex:
-            if self._desk:
-                self._workspace = self._desk.guard.workspace
+            if self._guarded:
+                self._workspace = self._guarded.guard.workspace
             if self._close:
                 self._close()
-            self._desk = self._close = None
+            self._guarded = self._close = None
 
     def list(self, path: str = ".", recursive: bool = False) -> builtins.list[str]:
         """The vault paths of what is in a folder, folders with a slash at their end; hidden names are not.
@@ -140,7 +140,7 @@ class VaultToolkit:
             VaultError: if there is no such folder, or the path leads out of the vault.
         """
         arguments = {"path": path, "recursive": recursive}
-        return self._look("list", arguments, lambda desk: desk.list(path, recursive))
+        return self._look("list", arguments, lambda vault: vault.list(path, recursive))
 
     def stat(self, path: str) -> dict[str, Any]:
         """What lies at a path: its kind (`file`, `folder` or `nothing`), size in bytes, last change.
@@ -148,7 +148,7 @@ class VaultToolkit:
         Raises:
             VaultError: if the path leads out of the vault.
         """
-        return self._look("stat", {"path": path}, lambda desk: desk.stat(path))
+        return self._look("stat", {"path": path}, lambda vault: vault.stat(path))
 
     def read(self, path: str) -> str:
         """A text file, its beginning if it is long, with secrets masked.
@@ -156,7 +156,7 @@ class VaultToolkit:
         Raises:
             VaultError: if there is no such text, or the path leads out of the vault.
         """
-        return self._look("read", {"path": path}, lambda desk: desk.read(path))
+        return self._look("read", {"path": path}, lambda vault: vault.read(path))
 
     def property_read(self, path: str) -> dict[str, Any]:
         """A note's frontmatter.
@@ -164,7 +164,7 @@ class VaultToolkit:
         Raises:
             VaultError: if there is no such note, or its frontmatter is broken.
         """
-        return self._look("property:read", {"path": path}, lambda desk: desk.fields(path))
+        return self._look("property:read", {"path": path}, lambda vault: vault.fields(path))
 
     def write(self, path: str, content: str, overwrite: bool = False, *, scope_changed: bool = False) -> str:
         """Write a summary note or a material; tells what was done.
@@ -183,7 +183,7 @@ class VaultToolkit:
         arguments = {"path": path, "content": content, "overwrite": overwrite}
         arguments |= {"scope_changed": True} if scope_changed else {}
         return self._change(
-            "write", arguments, lambda desk: desk.write(path, content, overwrite, scope_changed)
+            "write", arguments, lambda vault: vault.write(path, content, overwrite, scope_changed)
         ).result
 
     def property_update(self, path: str, **fields: str) -> str:
@@ -193,7 +193,7 @@ class VaultToolkit:
             VaultError: if it was refused or could not be done; the message says what to do.
         """
         arguments = {"path": path, **fields}
-        return self._change("property:update", arguments, lambda desk: desk.update(path, fields)).result
+        return self._change("property:update", arguments, lambda vault: vault.update(path, fields)).result
 
     def apply_patch(self, patch: SectionPatch, workspace: str = "") -> ToolRecord:
         """Merge a patch into a workspace's summary note, which is created if it is not there.
@@ -209,7 +209,7 @@ class VaultToolkit:
             VaultError: if it was refused or could not be done; the message says what to do.
         """
         arguments = {"path": workspace or self.workspace or patch.title, "content": ", ".join(patch.sections)}
-        return self._change("write", arguments, lambda desk: desk.patch(patch, workspace))
+        return self._change("write", arguments, lambda vault: vault.patch(patch, workspace))
 
     def recent(self) -> builtins.list[EventHead]:
         """This agent's active events of the days that can be gone on from, newest first."""
@@ -257,20 +257,23 @@ class VaultToolkit:
         """See `apply_patch`."""
         return await asyncio.to_thread(self.apply_patch, patch, workspace)
 
-    def _look(self, tool: str, arguments: dict[str, Any], look: Callable[[Desk], T]) -> T:
+    def _look(self, tool: str, arguments: dict[str, Any], look: Callable[[GuardedVault], T]) -> T:
         with self._mutex:
             found = self._tried(tool, arguments, look)
-            self._records.append(ToolRecord(tool, self._shown(arguments), True, _short(_told(found))))
+            told = _short(self._redact(_told(found)))
+            self._records.append(ToolRecord(tool, self._shown(arguments), True, told))
             return found
 
-    def _change(self, tool: str, arguments: dict[str, Any], change: Callable[[Desk], Done]) -> ToolRecord:
+    def _change(
+        self, tool: str, arguments: dict[str, Any], change: Callable[[GuardedVault], Done]
+    ) -> ToolRecord:
         with self._mutex:
             done = self._tried(tool, arguments, change)
             record = ToolRecord(tool, self._shown(arguments), True, done.told, done.path, done.how)
             self._records.append(record)
             return record
 
-    def _tried(self, tool: str, arguments: dict[str, Any], work: Callable[[Desk], T]) -> T:
+    def _tried(self, tool: str, arguments: dict[str, Any], work: Callable[[GuardedVault], T]) -> T:
         try:
             return work(self._opened())
         except (AutoMemoryError, OSError, ValueError) as error:
@@ -281,15 +284,15 @@ class VaultToolkit:
                 raise
             raise ToolRefused(reason) from error
 
-    def _opened(self) -> Desk:
-        if self._desk is None:
+    def _opened(self) -> GuardedVault:
+        if self._guarded is None:
             store = self._store or Store(self._root)
             if self._store is None:
                 self._close = weakref.finalize(self, store.close)
-            self._desk = Desk(
+            self._guarded = GuardedVault(
                 store, self._agent, self._zone, self._window_days, self._workspace, self._redact, self._clock
             )
-        return self._desk
+        return self._guarded
 
     def _shown(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -304,12 +307,3 @@ def _told(found: object) -> str:
 
 def _short(text: str) -> str:
     return cut_middle(text, _SHOWN)
-
-
-def _zone(name: str | None) -> ZoneInfo | None:
-    try:
-        return ZoneInfo(name) if name else None
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ConfigError(
-            f"timezone={name!r} is not known: give an IANA name such as 'Asia/Shanghai'"
-        ) from error

@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal, TypeVar
 
-from automemory.errors import Busy, Conflict, PathEscape, VaultError
+from automemory.errors import Busy, Conflict, PathEscape, ToolRefused, VaultError
 from automemory.synchronizer import materials
-from automemory.synchronizer.offered import SectionPatch, safe_sections
-from automemory.synchronizer.paths import Spot, ToolRefused
+from automemory.synchronizer.paths import Spot
+from automemory.synchronizer.section_patch import SectionPatch, safe_sections
 from automemory.vault import frontmatter, sections
 from automemory.vault.catalog import head_of, stream_key
 from automemory.vault.commit import Basis
-from automemory.vault.disk import Signature
 from automemory.vault.edits import CreateFile, Edit, Merge, Plan, SetFields, UpdateIndex
 from automemory.vault.event import EventHead, read_head
+from automemory.vault.files import Signature
 from automemory.vault.layout import day_index_path, fold, link, numbered
-from automemory.vault.prose import safe_markdown
+from automemory.vault.note import turns_start
+from automemory.vault.sanitize import safe_markdown
 from automemory.vault.store import Store
 
 How = Literal["", "created", "inherited", "updated", "material"]
@@ -52,11 +53,11 @@ class _Note:
     @property
     def sections(self) -> dict[str, str]:
         start = frontmatter.read(self.text).body
-        return sections.parse(self.text[start : sections.body_end(self.text, start)])
+        return sections.parse(self.text[start : turns_start(self.text, start)])
 
 
 class Writer:
-    """Writes for a model, in places that `Guard.writable` allowed.
+    """Writes for a model, in places that `PathGuard.writable` allowed.
 
     Args:
         store: The vault.

@@ -35,8 +35,8 @@ class Piece:
 
     @property
     def key(self) -> str:
-        """Equal for the same block in another note, whatever the line ends there."""
-        return self.raw.replace("\r\n", "\n").strip()
+        """Equal for the same block in another note, whatever the line ends there and whether it is closed."""
+        return _plain(self.raw).strip().removesuffix(f"<!-- /turn {self.id} torn -->").rstrip()
 
 
 def cut(text: str) -> tuple[str, list[Piece]]:
@@ -74,7 +74,8 @@ def with_turns(text: str, source: str, ids: Collection[str] = ()) -> str:
     newline = note.newline_of(text.encode("utf-8", "surrogatepass"))
     fitted = [_fitted(piece, newline) for piece in new]
     if not own and note.turns_start(head) == len(head):
-        head = f"{head.rstrip()}{newline * 2}{note.TURNS}{newline}"
+        gap = note.gap(head.encode("utf-8", "surrogatepass")[-4:]).replace("\n", newline)
+        head = f"{head}{gap}{note.TURNS}{newline}"
     return _joined(head, _in_time_order(own, fitted), newline)
 
 
@@ -86,7 +87,7 @@ def without_turns(text: str, ids: Collection[str], kept_in: str | None = None) -
         ids: Whose blocks go.
         kept_in: Another note's text; only what stands there goes, and what a person wrote behind it with it.
     """
-    there = None if kept_in is None else {piece.key for piece in cut(kept_in)[1]}
+    there = None if kept_in is None else _keys(kept_in)
     head, pieces = cut(text + note.mend(text))
     gone = [piece for piece in pieces if piece.id in ids and (there is None or piece.key in there)]
     if not gone:
@@ -99,8 +100,16 @@ def without_turns(text: str, ids: Collection[str], kept_in: str | None = None) -
 
 def holds_all(text: str, source: str) -> bool:
     """Whether every block of `source` stands in `text` as well."""
-    there = {piece.key for piece in cut(text)[1]}
-    return all(piece.key in there for piece in cut(source + note.mend(source))[1])
+    return _keys(source) <= _keys(text)
+
+
+def _keys(text: str) -> set[str]:
+    return {piece.key for piece in cut(text + note.mend(text))[1]}
+
+
+def _plain(text: str) -> str:
+    """Text with plain line ends, as a reader of blocks takes it."""
+    return re.sub(r"\r+\n", "\n", text)
 
 
 def _spans(text: str) -> Iterator[tuple[int, int, dict[str, str]]]:
@@ -136,12 +145,12 @@ def _lead_of(lines: Sequence[str], number: int) -> int:
 def _fitted(piece: Piece, newline: str) -> Piece:
     """A block as it is added to another note: behind a blank line, with that note's line ends."""
     after = piece.after if piece.after.strip() else ""
-    raw = "\n" + piece.raw.replace("\r\n", "\n").lstrip("\n")
+    raw = "\n" + _plain(piece.raw).lstrip("\n")
     whole = raw if raw.endswith("\n") else f"{raw}\n"
     return replace(
         piece,
         raw=whole.replace("\n", newline),
-        after=after.replace("\r\n", "\n").replace("\n", newline),
+        after=_plain(after).replace("\n", newline),
     )
 
 

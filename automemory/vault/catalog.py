@@ -7,19 +7,19 @@ concluded from a time itself. Which event is active follows from what the notes 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from functools import lru_cache
 from typing import Literal
-from unicodedata import normalize
 
 from automemory.errors import PathEscape, Unwritable
 from automemory.turn import Message, fingerprint
 from automemory.vault import frontmatter, note
-from automemory.vault.disk import Disk, Signature
-from automemory.vault.event import Event, EventHead, RecordedTurn, read_head
+from automemory.vault.disk import Disk
+from automemory.vault.event import Event, EventHead, RecordedTurn, read_head, stored_head
+from automemory.vault.files import Signature, spelled
 from automemory.vault.layout import DAY
-from automemory.vault.state import NoteRow, State, TurnRow
+from automemory.vault.state import State
+from automemory.vault.tables import NoteRow, TurnRow
 
 
 def stream_key(agent: str, thread: str) -> str:
@@ -44,33 +44,57 @@ class Catalog:
                 self.refresh_day(day, whole=True)
         self._state.set_indexed()
 
-    def refresh(self, days: Iterable[str]) -> None:
+    def refresh(self, days: Sequence[str]) -> None:
         """Bring the cached heads of these days up to date; all notes of a day are looked at once."""
+        known = self._state.days(days)
         for day in days:
-            self.refresh_day(day, whole=day not in self._read_whole)
+            unread = day not in self._read_whole
+            if unread or known.get(day, 0) != self._changed(day):
+                self.refresh_day(day, whole=unread)
 
     def refresh_day(self, day: str, *, whole: bool) -> None:
-        folder = f"daily/{day}"
-        found = self._disk.signature(folder)
-        mtime = found.mtime if found else 0
+        folder, mtime = f"daily/{day}", self._changed(day)
         if not whole and self._state.day(day) == mtime:
             return
         known = self._state.notes_of_day(day)
         try:
-            paths = set(self._notes_in(folder))
-        except Unwritable:  # what is known of it holds until it can be read again
+            names = self._names(folder)
+        except Unwritable:
             return
-        for path in sorted(paths):
-            self.refresh_note(path, known.get(path))
-        for path in known.keys() - paths:
+        gone, unread = set(known), False
+        for name in names:
+            try:
+                if path := self._note_of(folder, name):
+                    gone.discard(path)
+                    self._read_again(path, known.get(path))
+            except Unwritable:  # what is known of it holds until it can be read again
+                unread = True
+                gone -= {path for path in gone if path.startswith(f"{folder}/{name}/")}
+        for path in gone:
             self._state.drop_note(path)
+        if unread:
+            return
         self._read_whole.add(day)
         if self._state.day(day) != mtime:
             self._state.put_day(day, mtime)
 
+    def _changed(self, day: str) -> int:
+        """When names were last made or removed in a day's folder, in ns; 0 if there is none."""
+        found = self._disk.signature(f"daily/{day}")
+        return found.mtime if found else 0
+
     def refresh_note(self, path: str, known: NoteRow | None = None) -> NoteRow | None:
-        """The note's cached head, read again if the file changed; None if it is gone or no event's."""
+        """The note's cached head, read again if the file changed; None if it is gone or no event's.
+
+        While it cannot be read, what is known of it holds.
+        """
         known = known or self._state.note(path)
+        try:
+            return self._read_again(path, known)
+        except Unwritable:
+            return known
+
+    def _read_again(self, path: str, known: NoteRow | None) -> NoteRow | None:
         if known and self.signature(head_of(known)) == signature_of(known):
             return known
         found = self._disk.signature(path)
@@ -107,32 +131,29 @@ class Catalog:
         return note.read_event(path, text, self._read) if text is not None else None
 
     def open_events(self, stream: str) -> list[EventHead]:
-        """Open events of a stream, the one with the newest turn first."""
+        """Open events of a stream that can be written, the one with the newest turn first."""
         rows = (self.refresh_note(row.path, row) for row in self._state.open_notes(stream))
-        found = (row for row in rows if row and row.is_open and row.stream == stream)
-        return [head_of(row) for row in found if self._disk.holds(row.path)]
+        return [head_of(row) for row in self._usable(rows) if row.is_open and row.stream == stream]
 
     def recent(
         self, column: Literal["agent", "stream"], key: str, since: str, until: str, limit: int
     ) -> list[EventHead]:
-        """The latest events of an agent or a stream between two days, newest turn first."""
+        """The latest events of an agent or a stream between two days, newest turn first, as far as usable."""
         rows = self._state.recent_notes(column, key, since, until, limit)
-        return [head_of(row) for row in map(self._current, rows) if row]
+        return [head_of(row) for row in self._usable(self.refresh_note(row.path, row) for row in rows)]
 
     def unsummed(self, agent: str, limit: int) -> list[EventHead]:
         """Events of an agent whose final summary is owed, oldest first."""
-        rows = map(self._current, self._state.unsummed_notes(agent, limit))
-        return [head for row in rows if row and (head := head_of(row)).summary_by == "pending"]
+        rows = (self.refresh_note(row.path, row) for row in self._state.unsummed_notes(agent, limit))
+        return [head for head in map(head_of, self._usable(rows)) if head.summary_by == "pending"]
 
     def last_of_day(self, stream: str, day: str) -> EventHead | None:
         found = self.recent("stream", stream, day, day, 1)
         return found[0] if found else None
 
-    def _current(self, row: NoteRow) -> NoteRow | None:
-        try:
-            return self.refresh_note(row.path, row)
-        except Unwritable:
-            return None
+    def _usable(self, rows: Iterable[NoteRow | None]) -> list[NoteRow]:
+        """Those whose files lie in the vault and can be written: what nobody can go on with is left alone."""
+        return [row for row in rows if row and all(map(self._disk.is_writable, _files(head_of(row))))]
 
     def _read(self, path: str) -> str:
         return self._text(path) or ""
@@ -145,22 +166,23 @@ class Catalog:
             return None
         return data.decode("utf-8", "replace") if data is not None else None
 
-    def _notes_in(self, folder: str) -> Iterator[str]:
+    def _names(self, folder: str) -> list[str]:
         try:
-            for name in self._disk.names(folder):
-                yield from filter(None, [self._note_of(folder, name)])
+            return self._disk.names(folder)
         except PathEscape:
-            return
+            return []
 
     def _note_of(self, folder: str, name: str) -> str | None:
         """The path of a folder's note, whatever Unicode form its name is written in."""
         if self._disk.signature(path := f"{folder}/{name}/{name}.md"):
             return path
-        wanted = normalize("NFC", f"{name}.md")
-        if wanted.isascii():
+        if name.isascii():
             return None
-        same = [n for n in self._disk.entries(f"{folder}/{name}") if normalize("NFC", n) == wanted]
-        return f"{folder}/{name}/{same[0]}" if same else None
+        try:
+            own = spelled(f"{name}.md", self._disk.entries(f"{folder}/{name}"))
+        except PathEscape:
+            return None
+        return f"{folder}/{name}/{own}" if own else None
 
 
 def _both(one: int, other: int) -> int:
@@ -168,17 +190,18 @@ def _both(one: int, other: int) -> int:
     return (one * 1_000_003 + other) % 2**63
 
 
+def _files(head: EventHead) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((head.path, head.record)))
+
+
 def signature_of(row: NoteRow) -> Signature:
     return Signature(row.size, row.mtime, row.inode)
 
 
 def head_of(row: NoteRow) -> EventHead:
-    return _head(row.head)
-
-
-@lru_cache(maxsize=4096)
-def _head(stored: str) -> EventHead:
-    return EventHead(**json.loads(stored))
+    head = stored_head(row.head)
+    assert head is not None  # others are not read
+    return head
 
 
 def head_row(head: EventHead, last_at: float, found: Signature) -> NoteRow:

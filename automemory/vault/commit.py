@@ -17,12 +17,14 @@ from automemory.errors import Busy, Conflict, NameTaken, Unwritable, VaultError
 from automemory.vault import frontmatter
 from automemory.vault.apply import Applier
 from automemory.vault.catalog import Catalog, head_of, head_row, moved_on, signature_of
-from automemory.vault.disk import Disk, Signature
+from automemory.vault.disk import Disk
 from automemory.vault.edits import Append, Create, CreateFile, Edit, Merge, Plan, SetFields, UpdateIndex
 from automemory.vault.event import EventHead, read_head
+from automemory.vault.files import Signature
 from automemory.vault.layout import note_of
 from automemory.vault.revisions import DropTurns, Mend, TakeTurns
-from automemory.vault.state import NoteRow, State
+from automemory.vault.state import State
+from automemory.vault.tables import NoteRow
 
 _PROBE_S = 0.1  # longer than any commit of a healthy writer
 
@@ -63,8 +65,7 @@ class Committer:
             Unwritable: if the disk refuses; the plan, if it was begun, stays and is finished later.
         """
         with self.locked():
-            self._finish_found()
-            self._check(plan, basis)
+            self._check(plan, basis, self._finish_found())
             self._apply(self._state.put_plan(plan), plan)
 
     def recover(self) -> None:
@@ -97,16 +98,19 @@ class Committer:
             finally:
                 self._lock.release()
 
-    def _finish_found(self) -> None:
-        for number, plan in self._state.plans():
+    def _finish_found(self) -> list[Plan]:
+        """Finish what others left; gives the plans that cannot be finished now."""
+        found = self._state.plans()
+        for number, plan in found:
             with contextlib.suppress(VaultError):
                 for i, edit in enumerate(plan.edits):  # now, so that it is synced before the plan goes
                     with contextlib.suppress(VaultError, FileNotFoundError):
                         self._disk.remove_temporary(edit.path, _temporary(number, i))
                 self._apply(number, plan)
+        return [plan for _, plan in self._state.plans()] if found else []
 
-    def _check(self, plan: Plan, basis: Basis) -> None:
-        for _, stuck in self._state.plans():
+    def _check(self, plan: Plan, basis: Basis, left: list[Plan]) -> None:
+        for stuck in left:
             if stuck.stream == plan.stream or set(stuck.paths) & set(plan.paths):
                 raise Unwritable(
                     f"an earlier change of {stuck.paths[0]!r} cannot be finished: check its permissions"

@@ -7,20 +7,29 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 import os
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
-from automemory.errors import Busy, Conflict, PathEscape, Unwritable
+from automemory.errors import Conflict, PathEscape, Unwritable
 from automemory.vault import files
-from automemory.vault.files import Signature as Signature
+from automemory.vault.file_operations import (
+    add_name,
+    changing,
+    exists,
+    is_plain_file,
+    numbered,
+    opened,
+    put_in_place,
+    remove,
+    same_file,
+    unwritable,
+    write_all,
+)
+from automemory.vault.files import Signature
 
 TAIL = 2048
 PROBE = ".automemory-probe.tmp"
-_LINKLESS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-_WAIT_ERRORS = {errno.EACCES, errno.EPERM} if os.name == "nt" else set()
 
 
 class Disk:
@@ -63,6 +72,19 @@ class Disk:
         except PathEscape:
             return False
         return True
+
+    def is_gone(self, path: str) -> bool:
+        """Whether nothing lies at a path, other than that it cannot be reached now."""
+        try:
+            return self.signature(path) is None
+        except Unwritable:
+            return False
+
+    def is_writable(self, path: str) -> bool:
+        """Whether a file in the vault can be read and written."""
+        with contextlib.suppress(PathEscape):
+            return os.access(self.resolve(path), os.R_OK | os.W_OK)
+        return False
 
     def is_plain(self, path: str) -> bool:
         """Whether nothing on the way to a path in the vault, nor what lies there, is a symbolic link."""
@@ -127,16 +149,16 @@ class Disk:
         place = self.resolve(path)
         prepared = place.with_name(temporary)
         self._write_whole(prepared, data, self._mode & 0o666 | 0o600)
-        with _changing(path):
+        with changing(path):
             try:
-                if not _link(prepared, place):
+                if not add_name(prepared, place):
                     if place.exists():
                         return False
                     prepared.rename(place)
             except FileExistsError:
                 return False
             finally:
-                _remove(prepared)
+                remove(prepared)
         self._unsynced[place.parent] = None
         return True
 
@@ -148,14 +170,14 @@ class Disk:
         """
         place = self.resolve(path)
         prepared = place.with_name(temporary)
-        with _changing(path):
+        with changing(path):
             self._write_whole(prepared, data, stat.S_IMODE(place.stat().st_mode))
             try:
                 if place.read_bytes() != expected:
                     raise Conflict(f"{path!r} was saved by somebody else meanwhile")
-                _replace(prepared, place)
+                put_in_place(prepared, place)
             finally:
-                _remove(prepared)
+                remove(prepared)
         self._unsynced[place.parent] = None
 
     def append(self, path: str, size: int, data: bytes) -> None:
@@ -164,59 +186,47 @@ class Disk:
         Raises:
             Conflict: if the file has another length by now.
         """
-        place = self.resolve(path)
-        with _changing(path):
-            descriptor = os.open(place, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
+        with changing(path), opened(self.resolve(path), os.O_RDWR | os.O_APPEND) as descriptor:
+            if os.fstat(descriptor).st_size != size:
+                raise Conflict(f"{path!r} was saved by somebody else meanwhile")
             try:
-                if os.fstat(descriptor).st_size != size:
-                    raise Conflict(f"{path!r} was saved by somebody else meanwhile")
-                try:
-                    _write(descriptor, data)
-                    self._fsync(descriptor)
-                except OSError:
-                    with contextlib.suppress(OSError):
-                        os.ftruncate(descriptor, size)
-                    raise
-            finally:
-                os.close(descriptor)
+                write_all(descriptor, data)
+                self._fsync(descriptor)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(descriptor, size)
+                raise
 
     def cut(self, path: str, size: int) -> None:
         """Cut a file back to `size` bytes."""
-        with _changing(path):
-            descriptor = os.open(self.resolve(path), os.O_RDWR | getattr(os, "O_BINARY", 0))
-            try:
-                os.ftruncate(descriptor, size)
-                self._fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        with changing(path), opened(self.resolve(path), os.O_RDWR) as descriptor:
+            os.ftruncate(descriptor, size)
+            self._fsync(descriptor)
 
     def settle(self, path: str) -> None:
         """Make a file that is as it should be durable: who wrote it may have died before its sync."""
         if self.sync:
-            with _changing(path):
-                descriptor = os.open(self.resolve(path), os.O_RDWR | getattr(os, "O_BINARY", 0))
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
-                self._unsynced[self.resolve(path).parent] = None
+            place = self.resolve(path)
+            with changing(path), opened(place, os.O_RDWR) as descriptor:
+                os.fsync(descriptor)
+            self._unsynced[place.parent] = None
 
     def probe(self, folder: str) -> None:
         """Raise `Unwritable` if a small file cannot be written in a folder."""
         place = self.resolve(folder) / PROBE
         self._write_whole(place, b"\0" * 4096, 0o600)
-        _remove(place)
+        remove(place)
 
     def remove_temporary(self, path: str, temporary: str) -> None:
         """Remove what an interrupted `create` or `replace` of `path` left."""
         with unwritable(path):
-            _remove(self.resolve(path).with_name(temporary))
+            remove(self.resolve(path).with_name(temporary))
 
     def remove(self, path: str) -> None:
         """Remove a file, or the symbolic link that it is; nothing happens if it is not there."""
         place = self._entry(path)
         with unwritable(path):
-            _remove(place)
+            remove(place)
         self._unsynced[place.parent] = None
 
     def remove_folder(self, path: str) -> None:
@@ -240,14 +250,14 @@ class Disk:
         """
         place, folder = self.resolve(source) / files.native(name), self.resolve(target)
         with unwritable(f"{source}/{name}"):
-            free = next(p for p in _numbered(folder, place.name) if not _exists(p) or _same(p, place))
-            if _is_file(place):
-                if not _exists(free) and not _link(place, free):
+            free = next(p for p in numbered(folder, place.name) if not exists(p) or same_file(p, place))
+            if is_plain_file(place):
+                if not exists(free) and not add_name(place, free):
                     place.rename(free)
                 self._unsynced[folder] = None
                 self.sync_folders()
-                _remove(place)
-            elif _exists(place):
+                remove(place)
+            elif exists(place):
                 place.rename(free)
         self._unsynced |= {folder: None, place.parent: None}
 
@@ -257,15 +267,9 @@ class Disk:
         if not self.sync or os.name == "nt":
             return
         for folder in folders:
-            with (
-                contextlib.suppress(FileNotFoundError),
-                unwritable(str(folder)),
-            ):  # one that is gone needs none
-                descriptor = os.open(folder, os.O_RDONLY)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
+            gone = contextlib.suppress(FileNotFoundError)  # one that is gone needs none
+            with gone, unwritable(str(folder)), opened(folder, os.O_RDONLY) as descriptor:
+                os.fsync(descriptor)
 
     def _entry(self, path: str) -> Path:
         """Where a name itself lies, not what it links to."""
@@ -275,98 +279,17 @@ class Disk:
 
     def _write_whole(self, place: Path, data: bytes, mode: int) -> None:
         with unwritable(place.name):
-            _remove(place)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            descriptor = os.open(place, flags, mode)
-            try:
-                if os.name != "nt":
-                    os.fchmod(descriptor, mode)
-                _write(descriptor, data)
-                self._fsync(descriptor)
-            except OSError:
-                _remove(place)
-                raise
-            finally:
-                os.close(descriptor)
+            remove(place)
+            with opened(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode) as descriptor:
+                try:
+                    if os.name != "nt":
+                        os.fchmod(descriptor, mode)
+                    write_all(descriptor, data)
+                    self._fsync(descriptor)
+                except OSError:
+                    remove(place)
+                    raise
 
     def _fsync(self, descriptor: int) -> None:
         if self.sync:
             os.fsync(descriptor)
-
-
-@contextlib.contextmanager
-def _changing(path: str) -> Iterator[None]:
-    """As `unwritable`, for a file that was there just now: if it is gone, that is a `Conflict`."""
-    try:
-        with unwritable(path):
-            yield
-    except FileNotFoundError as error:
-        raise Conflict(f"{path!r} was removed by somebody else meanwhile") from error
-
-
-@contextlib.contextmanager
-def unwritable(what: str) -> Iterator[None]:
-    """Name what could not be written; a missing file stays what it is."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        advice = "free some space" if error.errno == errno.ENOSPC else "check its permissions and the disk"
-        raise Unwritable(f"{what!r} cannot be read or written ({reason}): {advice}") from error
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        written = os.write(descriptor, view)
-        if not written:
-            raise OSError(errno.EIO, "nothing could be written")
-        view = view[written:]
-
-
-def _replace(prepared: Path, place: Path) -> None:
-    try:
-        prepared.replace(place)
-    except OSError as error:  # another program has the file open: Windows only, and soon over
-        if error.errno not in _WAIT_ERRORS:
-            raise
-        raise Busy(f"{place.name!r} is open in another program: close it there") from error
-
-
-def _link(place: Path, to: Path) -> bool:
-    """Give a file a second name; False where the file system has no such thing."""
-    try:
-        os.link(place, to)
-    except OSError as error:
-        if error.errno not in _LINKLESS:
-            raise
-        return False
-    return True
-
-
-def _numbered(folder: Path, name: str) -> Iterator[Path]:
-    """`a.txt`, `a-2.txt`, `a-3.txt`, … in a folder."""
-    place = folder / name
-    yield place
-    for number in itertools.count(2):
-        yield place.with_name(f"{place.stem}-{number}{place.suffix}")
-
-
-def _exists(place: Path) -> bool:
-    return os.path.lexists(place)
-
-
-def _is_file(place: Path) -> bool:
-    return place.is_file() and not place.is_symlink()
-
-
-def _same(one: Path, other: Path) -> bool:
-    """Whether two names are one file's: a move was interrupted between making one and removing the other."""
-    return _is_file(one) and _is_file(other) and one.samefile(other)
-
-
-def _remove(place: Path) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        place.unlink()

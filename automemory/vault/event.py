@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from automemory.decision import RECENT_TURNS, EventView, Exchange
 from automemory.turn import Step
 from automemory.vault.frontmatter import text_field
 from automemory.vault.layout import TURNS_FILE, parse_event_path, parse_link, turns_path
+
+CLOSED_BY = ("switch", "day-end", "cap", "request", "end", "recovery")
+
+TITLE_CHARS, DESCRIPTION_CHARS = 120, 600
+_WIKILINK = re.compile(r"!?\[\[(?:[^\[\]|]*\|)?([^\[\]]*)\]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +36,7 @@ class EventHead:
         thread: The thread whose turns it records; empty for a note that records none.
         agent: The agent's id, or empty.
         closed: When the event was closed (ISO 8601 with zone); empty while it is open.
-        closed_by: `switch`, `day-end`, `cap`, `request`, `end` or `recovery`.
+        closed_by: One of `CLOSED_BY`.
         summary_by: `model`, `extract` or `pending`.
         turns: Vault path of the file that holds the turns, where they do not stand in the note itself.
     """
@@ -63,6 +71,15 @@ class EventHead:
     def slug(self) -> str:
         """The name without the agent's prefix."""
         return self.name.removeprefix(f"{self.agent}_") if self.agent else self.name
+
+
+@lru_cache(maxsize=4096)
+def stored_head(text: str) -> EventHead | None:
+    """A head as `state.db` keeps it, in JSON; None if it is none."""
+    try:
+        return EventHead(**json.loads(text))
+    except (ValueError, TypeError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,3 +201,18 @@ def _joined(first: RecordedTurn, later: RecordedTurn) -> RecordedTurn:
         incomplete=later.incomplete,
         torn=first.torn or later.torn,
     )
+
+
+def one_line(text: str, limit: int) -> str:
+    """A text as one line of at most `limit` characters, cut at a word; wikilinks become their names."""
+    return folded(_WIKILINK.sub(r"\1", text), limit)
+
+
+def folded(text: str, limit: int) -> str:
+    """A text as one line of at most `limit` characters, cut at a word."""
+    folded = " ".join(text.split())
+    if len(folded) <= limit:
+        return folded
+    head = folded[: limit - 1]
+    cut = head.rfind(" ")
+    return (head[:cut] if cut > limit // 2 else head).rstrip() + "…"

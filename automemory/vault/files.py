@@ -6,10 +6,13 @@ Nothing here writes. A *place* is a path of this system, a *vault path* is relat
 from __future__ import annotations
 
 import os
+import stat
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from unicodedata import normalize
 
 from automemory.errors import PathEscape
 from automemory.vault.layout import safe_path
@@ -50,7 +53,9 @@ def resolve(root: Path, path: str) -> Path:
     Raises:
         PathEscape: if it lies outside the vault.
     """
-    place = root / checked(path)
+    place = root / (spelling := checked(path))
+    if os.name == "posix" and _is_without_links(str(root), spelling):
+        return place
     try:
         real = place.resolve()
     except (OSError, RuntimeError) as error:
@@ -58,6 +63,21 @@ def resolve(root: Path, path: str) -> Path:
     if real != root and root not in real.parents:
         raise PathEscape(f"{path!r} leads out of the vault to {str(real)!r}: remove the symbolic link")
     return real
+
+
+def _is_without_links(root: str, path: str) -> bool:
+    """Whether no name on a way down from a real place is a link: it needs no resolving, which is slow."""
+    place = root
+    for name in path.split("/"):
+        place = f"{place}/{name}"
+        try:
+            if stat.S_ISLNK(os.lstat(place).st_mode):
+                return False
+        except FileNotFoundError:  # then nothing lies below it either
+            return True
+        except OSError:
+            return False
+    return True
 
 
 def folder_names(place: str | os.PathLike[str]) -> list[str]:
@@ -76,6 +96,12 @@ def entry_names(place: str | os.PathLike[str]) -> set[str]:
             return {portable(entry.name) for entry in found}
     except (FileNotFoundError, NotADirectoryError):
         return set()
+
+
+def spelled(name: str, names: Iterable[str]) -> str | None:
+    """A name as it stands among others, in whatever Unicode form; None if it is not there."""
+    wanted = normalize("NFC", name)
+    return next((found for found in names if normalize("NFC", found) == wanted), None)
 
 
 def native(path: str) -> str:

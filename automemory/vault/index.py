@@ -17,7 +17,7 @@ import regex
 
 from automemory.content import clean
 from automemory.errors import VaultError
-from automemory.vault import frontmatter
+from automemory.vault import frontmatter, outline
 from automemory.vault.layout import parse_event_path
 from automemory.vault.quoting import escape, unescape
 
@@ -26,8 +26,6 @@ MAX_TAIL = 300
 _SEPARATOR = " — "
 _HEADING = re.compile(r"\ufeff?##[ \t]+Events[ \t]*#*[ \t]*\r?")
 _SECTION_END = re.compile(r"#{1,2}(?:[ \t\r]|$)")
-_CONTAINERS = " \t\ufeff>-*+.)0123456789"  # what may stand before a fence that is in a list or a quote
-_FENCE = re.compile(r"`{3,}(?=[^`]*$)|~{3,}")
 _LIST_END = re.compile(r"#{1,6}(?:[ \t\r]|$)|>|<|`{3}|~{3}|([-*_])[ \t]*(?:\1[ \t]*){2,}\r?$")
 _ENTRY = re.compile(r"([ \t]*[-*+][ \t]+(?:\[.\][ \t]+)?\[\[([^\[\]|\r]+)(?:\|[^\[\]\r]*)?\]\])([^\r]*)(\r?)")
 _UNLINKABLE = re.compile(r"[\[\]|#^\x00-\x1f]")
@@ -249,43 +247,7 @@ def _region_end(hidden: bytearray, number: int, end: int) -> int:
 
 
 def _hidden(text: str, lines: list[str]) -> bytearray:
-    """For each line whether it stands in the frontmatter, in fenced code or in an HTML comment.
-
-    A fence or a comment that is never closed hides nothing: a file goes on growing below it.
-    """
-    hidden = bytearray(len(lines))
+    """For each line whether it stands in the frontmatter, in fenced code or in an HTML comment."""
     body = frontmatter.read(text).body
-    number = text.count("\n", 0, body) + (body > 0 and text[body - 1] != "\n")
-    hidden[:number] = b"\1" * number
-    if not any(mark in text for mark in ("```", "~~~", "<!--")):
-        return hidden
-    unclosed: set[str] = set()
-    while number < len(lines):
-        closer = _closer(lines, number, unclosed)
-        if closer is not None:
-            hidden[number : closer + 1] = b"\1" * (closer + 1 - number)
-            number = closer
-        number += 1
-    return hidden
-
-
-def _closer(lines: list[str], number: int, unclosed: set[str]) -> int | None:
-    """The line that closes the region opened in this line; None if it opens none."""
-    content = lines[number].lstrip(_CONTAINERS)
-    if content[:1] not in ("`", "~", "<"):
-        return None
-    fence = _FENCE.match(content)
-    mark = "<!--" if content.startswith("<!--") else fence[0] if fence else None
-    if mark is None or mark in unclosed or (mark == "<!--" and "-->" in content):
-        return None
-    for later in range(number + 1, len(lines)):
-        closes = "-->" in lines[later] if mark == "<!--" else _closes(lines[later], mark)
-        if closes:
-            return later
-    unclosed.add(mark)
-    return None
-
-
-def _closes(content: str, fence: str) -> bool:
-    content = content.strip(" \t\r>")
-    return content.startswith(fence) and not content.strip(fence[0])
+    first = text.count("\n", 0, body) + (body > 0 and text[body - 1] != "\n")
+    return outline.hidden(lines, first, nested=True)

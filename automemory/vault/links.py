@@ -31,6 +31,8 @@ _WIKILINK = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _TARGET_END = re.compile(r"\\?\||#")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]+:|[/#]", re.IGNORECASE)
 _MARKS = ("[[", "](", "]:")  # without one of these there is no link
+_PIECE = 4000  # the parser looks through all of a paragraph again and again: a long one is read in pieces
+_MOST_STEPS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +173,27 @@ def _live_links(section: _Section) -> Iterator[Link]:
 def _live_targets(markdown: str) -> Iterator[tuple[int, str]]:
     """Line (from 0) and target of each link that is neither in a quote nor between two `%%`."""
     depth, commented = 0, False
-    for block in _parser().parse(markdown):
+    read: dict[str, Any] = {"steps": 0}
+    for block in _parser().parse(markdown, read):
         depth += {"blockquote_open": 1, "blockquote_close": -1}.get(block.type, 0)
-        for token in block.children or () if not depth else ():
+        for line, token in _inline(block, read) if block.type == "inline" and not depth else ():
             if token.type == "comment":
                 commented = not commented
             elif not commented and (target := _target_of(token)):
-                yield (block.map or [0])[0] + token.meta["line"], target
+                yield line + token.meta["line"], target
+
+
+def _inline(block: Token, read: dict[str, Any]) -> Iterator[tuple[int, Token]]:
+    """The tokens of a paragraph, each with the line its piece begins on."""
+    line, rest = (block.map or [0])[0], block.content
+    while rest:
+        end = len(rest)
+        if end > _PIECE:
+            end = rest.rfind("\n", 0, _PIECE) + 1 or rest.rfind(" ", 0, _PIECE) + 1 or _PIECE
+        tokens: list[Token] = []
+        _parser().inline.parse(rest[:end], _parser(), read, tokens)
+        yield from ((line, token) for token in tokens)
+        line, rest = line + rest.count("\n", 0, end), rest[end:]
 
 
 def _target_of(token: Token) -> str:
@@ -196,11 +212,18 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
     from markdown_it.rules_inline import image, link
 
-    parser = MarkdownIt("commonmark")
+    parser = MarkdownIt("commonmark").disable("inline")  # `_inline` does that
     parser.inline.ruler.before("link", "wikilink", _read_wikilink)
     parser.inline.ruler.before("link", "comment", _read_comment)
     for rule in (link, image):
         parser.inline.ruler.at(rule.__name__, _located(rule))
+    skip = parser.inline.skipToken
+
+    def counted(state: StateInline) -> None:
+        state.env["steps"] += 1
+        skip(state)
+
+    parser.inline.skipToken = counted  # type: ignore[method-assign]
     return parser
 
 
@@ -224,9 +247,14 @@ def _read_comment(state: StateInline, silent: bool) -> bool:
 
 
 def _located(rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
-    """The rule, which notes in its token on which line of the paragraph the link begins."""
+    """The rule, which notes in its token on which line of the piece the link begins.
+
+    From each `[` it looks for its `]`, so that in a text of thousands of `[` it is asked no more.
+    """
 
     def located(state: StateInline, silent: bool) -> bool:
+        if state.env["steps"] > _MOST_STEPS:
+            return False
         line, known = state.src.count("\n", 0, state.pos), len(state.tokens)
         done = rule(state, silent)
         for token in state.tokens[known:]:

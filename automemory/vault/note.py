@@ -12,11 +12,14 @@ from datetime import datetime
 from automemory.vault import frontmatter
 from automemory.vault.event import Event, RecordedTurn, join_parts, read_head
 from automemory.vault.layout import link, parse_link
+from automemory.vault.outline import headings, lines_of
 from automemory.vault.quoting import quote_steps, read_inline, read_steps
 
 TURNS = "## Turns"
 _BEGIN = re.compile(r"<!-- turn((?: \w+=\S+)+) -->")
 _END = re.compile(r"<!-- /turn (\S+?)( torn)? -->")
+_FIRST = re.compile(r"^<!-- turn id=", re.MULTILINE)
+_TIME_HEADING = re.compile(r"^### \d\d:\d\d:\d\d[ \t]*\r?\n\Z", re.MULTILINE)
 _ATTRIBUTE = re.compile(r"(\w+)=(\S+)")
 _LINK = re.compile(r"\[\[[^\[\]\n]+\]\]")
 
@@ -118,25 +121,24 @@ def read_event(path: str, text: str, read: Callable[[str], str] = lambda path: "
     head = read_head(path, front.fields)
     if head is None:
         return None
-    at = turns_start(text)
+    at = turns_start(text, front.body)
     record = read(head.turns) if head.turns else text
     return Event(head, text[front.body : at].strip("\r\n"), join_parts(blocks(record)), len(record))
 
 
-def turns_start(text: str) -> int:
-    """Where the `## Turns` section begins; the end of the text if there is none."""
-    first = re.search(r"^<!-- turn id=", text, re.MULTILINE)
+def turns_start(text: str, start: int = 0) -> int:
+    """Where the turns of a note begin, whose body starts at `start`; the end of the text if it has none.
+
+    That is at `## Turns` outside code and comments, else where the first block begins.
+    """
+    first = _FIRST.search(text, start)
     limit = first.start() if first else len(text)
-    places = [
-        m.start() for m in re.finditer(rf"^{TURNS}[ \t]*\r?$", text, re.MULTILINE) if m.start() <= limit
-    ]
-    return places[-1] if places else limit
-
-
-def section(body: str, name: str) -> str:
-    """The text of the section `## name` of a note's body, without its heading; empty if there is none."""
-    match = re.search(rf"^## {re.escape(name)}[ \t]*\r?\n(.*?)(?=^## |\Z)", body, re.MULTILINE | re.DOTALL)
-    return match[1].strip() if match else ""
+    lines = lines_of(text[start:limit])
+    turns = [line for line, level, name in headings(lines) if level == 2 and name == "turns"]
+    if turns:
+        return start + sum(map(len, lines[: turns[-1]]))
+    above = _TIME_HEADING.search(text, start, limit) if first else None
+    return above.start() if above else limit
 
 
 def _marker(turn: RecordedTurn, at: datetime) -> str:

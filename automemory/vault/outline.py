@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
-_OPENER = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})|[ \t]*(<!--|%%)")
+_FENCE = r"(`{3,}(?=[^`]*$)|~{3,})"
+_OPENER = re.compile(rf" {{0,3}}{_FENCE}|[ \t]*(<!--|%%)")
+_NESTED_OPENER = re.compile(rf"[ \t\ufeff>\-*+.)0-9]*(?:{_FENCE}|(<!--))")
+_COMMENTS = {"<!--": "-->", "%%": "%%"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +35,14 @@ class Part:
 
 def outline(lines: Sequence[str]) -> Iterator[Part]:
     """The sections: what follows each heading of level 2."""
-    found = headings(lines)
-    for number, (heading, level, name) in enumerate(found):
+    parts: list[Part] = []
+    own_end = end = len(lines)
+    for heading, level, name in reversed(headings(lines)):
         if level == 2:
-            later = found[number + 1 :]
-            own_end = later[0][0] if later else len(lines)
-            end = next((h for h, other, _ in later if other <= 2), len(lines))
             first, last = trimmed(lines, heading + 1, own_end)
-            yield Part(name, heading, first, last, own_end, end)
+            parts.append(Part(name, heading, first, last, own_end, end))
+        own_end, end = heading, heading if level <= 2 else end
+    yield from reversed(parts)
 
 
 def headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:
@@ -73,13 +76,20 @@ def key_of(title: str) -> str:
     return title.strip(" \t\r\n#*_:：").casefold()
 
 
-def hidden(lines: Sequence[str]) -> bytearray:
-    """For each line whether it stands in fenced code or in a comment; what is never closed hides nothing."""
+def hidden(lines: Sequence[str], first: int = 0, *, nested: bool = False) -> bytearray:
+    """For each line whether it stands in fenced code or in a comment; what is never closed hides nothing.
+
+    Args:
+        lines: The lines, with their ends or without.
+        first: The number of lines at the beginning that are hidden anyway.
+        nested: Whether regions within lists and quotes count too, and comments only if they are HTML's.
+    """
     marks = bytearray(len(lines))
+    marks[:first] = b"\1" * first
     unclosed: set[str] = set()
-    number = 0
+    number = first
     while number < len(lines):
-        closer = _closer(lines, number, unclosed)
+        closer = _closer(lines, number, unclosed, nested)
         if closer is not None:
             marks[number : closer + 1] = b"\1" * (closer + 1 - number)
             number = closer
@@ -87,20 +97,22 @@ def hidden(lines: Sequence[str]) -> bytearray:
     return marks
 
 
-def _closer(lines: Sequence[str], number: int, unclosed: set[str]) -> int | None:
+def _closer(lines: Sequence[str], number: int, unclosed: set[str], nested: bool) -> int | None:
     """The line that closes the region opened in this line; None if it opens none."""
     content = lines[number].rstrip()
-    match = _OPENER.match(content)
+    match = (_NESTED_OPENER if nested else _OPENER).match(content)
     mark = (match[1] or match[2]) if match else ""
-    if not match or mark in unclosed or (match[2] and _end_of(mark) in content[match.end() :]):
+    if not match or mark in unclosed or (match[2] and _COMMENTS[mark] in content[match.start(2) + 2 :]):
         return None
     for later in range(number + 1, len(lines)):
-        line = lines[later].strip()
-        if _end_of(mark) in line if match[2] else line.startswith(mark) and not line.strip(mark[0]):
+        if _closes(lines[later], mark, nested):
             return later
     unclosed.add(mark)
     return None
 
 
-def _end_of(comment: str) -> str:
-    return "-->" if comment == "<!--" else comment
+def _closes(line: str, mark: str, nested: bool) -> bool:
+    if mark in _COMMENTS:
+        return _COMMENTS[mark] in line
+    line = line.strip(" \t\r\n>" if nested else None)
+    return line.startswith(mark) and not line.strip(mark[0])

@@ -13,10 +13,18 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from unicodedata import normalize
 
 from automemory.errors import PathEscape, VaultError
-from automemory.vault.files import checked, entry_names, folder_names, is_folder, native, portable, resolve
+from automemory.vault.files import (
+    checked,
+    entry_names,
+    folder_names,
+    is_folder,
+    native,
+    portable,
+    resolve,
+    spelled,
+)
 from automemory.vault.layout import DAILY, DAY, day_index_path
 
 # How Syncthing, Dropbox, Nextcloud and Obsidian name the copy of a file that was changed in two places.
@@ -117,6 +125,16 @@ class Places:
         except (OSError, ValueError, PathEscape):
             return False
 
+    def is_gone(self, path: str) -> bool:
+        """Whether nothing lies at a vault path, other than that it cannot be reached now."""
+        try:
+            os.lstat(f"{self.real}/{checked(path)}")
+        except (FileNotFoundError, NotADirectoryError, PathEscape):
+            return True
+        except OSError:
+            return False
+        return False
+
     def place(self, path: str) -> Path:
         """Where a vault path lies, links followed.
 
@@ -161,12 +179,11 @@ class Places:
             return ""
         else:
             return name
-        wanted = normalize("NFC", f"{name}.md")
         try:
-            same = [n for n in entry_names(native(folder)) if normalize("NFC", n) == wanted]
+            own = spelled(f"{name}.md", entry_names(native(folder)))
         except OSError:
             return ""
-        return same[0].removesuffix(".md") if same else ""
+        return own.removesuffix(".md") if own else ""
 
     def _is_plain(self, path: str) -> bool:
         """Whether nothing on the way to a folder is a symbolic link."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import quote, unquote
 
@@ -45,7 +46,7 @@ _LINE_PLACE = re.compile(
     re.VERBOSE,
 )
 # Where a paragraph begins, what would make it a list, a quote, a rule or a table.
-_BLOCK_PLACE = re.compile(r"\d{0,9}(?P<mark>[-+*](?=\s|$)|(?<=\d)[.)](?=\s|$)|>|[*_](?=[ *_]*$)|\|)")
+_BLOCK_PLACE = re.compile(r"\d{0,9}(?P<mark>[-+*](?=\s|$)|(?<=\d)[.)](?=\s|$)|>|[-*_](?=[ *_-]*$)|\|)")
 _OPENER = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _CLOSER = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*$")
 # Fences that a plugin would run; an entity in the word may hide one.
@@ -294,13 +295,15 @@ def _halve(count: int) -> int:
 
 def _live_spans(line: str, places: set[int], resolves: Callable[[str], bool]) -> Iterator[set[int]]:
     """Places that are the opening brackets of a link that stays live."""
+    ordered = sorted(places)
+    backslashes = [match.start() for match in re.finditer(r"\\", line)]
     for match in _LINK.finditer(line):
-        embed = match["open"] or line[: match.start()].endswith("!")
+        embed = match["open"] or line.endswith("!", 0, match.start())
         if embed or not resolves(_target(match)):
             continue
-        start, end = (position - line.count("\\", 0, position) for position in match.span())
+        start, end = (position - bisect_left(backslashes, position) for position in match.span())
         brackets = {start, start + 1}
-        if not any(start <= place < end for place in places - brackets):
+        if brackets.issuperset(ordered[bisect_left(ordered, start) : bisect_left(ordered, end)]):
             yield brackets
 
 

@@ -108,7 +108,7 @@ def with_text(text: str, added: str) -> str:
     at = note.turns_start(text)
     newline = note.newline_of(text.encode("utf-8", "surrogateescape"))
     wanted = added.strip("\r\n").replace("\r\n", "\n").replace("\n", newline)
-    if not wanted or wanted in text[:at]:
+    if not wanted or wanted in blocks.cut(text)[0]:
         return text
     gap = note.gap(text[:at].encode("utf-8", "surrogateescape")).replace("\n", newline)
     return f"{text[:at]}{gap}{wanted}{newline * 2}{text[at:]}"

@@ -15,8 +15,8 @@ from typing import Literal
 from urllib.parse import unquote
 
 from automemory.vault import frontmatter, note
-from automemory.vault.outline import Part, headings, key_of, lines_of, outline, trimmed
-from automemory.vault.prose import entries, live, safe_entry, safe_text
+from automemory.vault.outline import Part, key_of, lines_of, outline, trimmed
+from automemory.vault.sanitize import entries, live, safe_entry, safe_text
 
 SEPARATOR = " — "
 Policy = Literal["set-once", "replace", "append", "union"]
@@ -24,8 +24,6 @@ Policy = Literal["set-once", "replace", "append", "union"]
 _ITEM = re.compile(r"[ \t]*[-*+][ \t]|[ \t]*\d{1,9}[.)][ \t]|[ \t]+\S")
 # A link that was disarmed is still the same entry.
 _LINK = re.compile(r"\[\\*\[([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\]|\[[^\[\]\n]*\]\(<?([^()<>\n]+)>?\)")
-_MARKER = re.compile(r"^<!-- turn id=", re.MULTILINE)
-_TIME_HEADING = re.compile(r"^### \d\d:\d\d:\d\d[ \t]*\r?\n\Z", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +70,9 @@ def parse(body: str, sections: Sequence[Section] = SECTIONS) -> dict[str, str]:
     return {name: "\n\n".join(filter(None, texts)) for name, texts in found.items()}
 
 
-def others(body: str, sections: Sequence[Section] = SECTIONS) -> list[str]:
-    """The headings of level 2 that are none of these sections'."""
-    names = {key_of(section.name) for section in sections}
+def others(body: str) -> list[str]:
+    """The headings of level 2 that are none of a summary note's sections."""
+    names = {key_of(section.name) for section in SECTIONS}
     lines = lines_of(body)
     return [lines[p.heading][2:].strip() for p in outline(lines) if p.name and p.name not in names]
 
@@ -118,7 +116,7 @@ def merge_note(
     """As `merge`, on a whole note: frontmatter, even a broken one, and turns stay byte for byte."""
     front = frontmatter.read(text).body
     start = front or int(text.startswith("\ufeff"))
-    end = body_end(text, start)
+    end = note.turns_start(text, start)
     body, ends = text[start:end], "\r\n" if "\r\n" in text else "\n"
     merged = merge(body, new, scope_changed=scope_changed, sections=sections, newline=ends)
     if merged == body:
@@ -128,17 +126,6 @@ def merge_note(
     if end < len(text) and lines_of(merged)[-1].strip():
         merged += ends
     return text[:start] + merged + text[end:]
-
-
-def body_end(text: str, start: int = 0) -> int:
-    """Where the turns begin in a note, whose body starts at `start`; the end of the text if it has none."""
-    if _MARKER.search(text):
-        end = max(start, note.turns_start(text))
-        above = _TIME_HEADING.search(text, start, end)
-        return above.start() if above and text.startswith("<!--", end) else end
-    lines = lines_of(text[start:])
-    turns = [h for h, level, name in headings(lines) if level == 2 and name == "turns"]
-    return start + sum(map(len, lines[: turns[-1]])) if turns else len(text)
 
 
 def link_target(entry: str) -> str:
@@ -203,29 +190,40 @@ def _fresh(lines: list[str], there: list[Part], section: Section, offered: list[
     known = {_entry_key(section, entry) for entry in old}
     bare = {link_target(entry) for entry in old if section.policy == "union"}
     bare -= {link_target(entry) for entry in old if description(entry)}
+    at: dict[str, int] = {}  # the line that a bare entry's link stands in
+    for number in (n for part in there for n in range(part.heading + 1, part.end) if bare):
+        at.setdefault(link_target(lines[number]), number)
     fresh: list[str] = []
-    for entry in offered:
+    for entry in _fullest(offered) if section.policy == "union" else offered:
         key = _entry_key(section, entry)
         if key not in known:
             known.add(key)
             fresh.append(f"- {entry}")
         elif key in bare and description(entry):
             bare.remove(key)
-            _describe(lines, there, key, description(entry))
+            if key in at:
+                lines[at[key]] = _described(lines[at[key]], description(entry))
     return fresh
+
+
+def _fullest(offered: Sequence[str]) -> list[str]:
+    """Of several entries for one target the first that says something, in the place of the first."""
+    found: dict[str, str] = {}
+    for entry in offered:
+        key = link_target(entry) or words(entry)
+        if key not in found or (description(entry) and not description(found[key])):
+            found[key] = entry
+    return list(found.values())
 
 
 def _entry_key(section: Section, entry: str) -> str:
     return (section.policy == "union" and link_target(entry)) or words(entry)
 
 
-def _describe(lines: list[str], there: list[Part], target: str, text: str) -> None:
-    """Add a description to the line of an old entry that has none."""
-    numbers = (number for part in there for number in range(part.heading + 1, part.end))
-    number = next((n for n in numbers if link_target(lines[n]) == target), None)
-    if number is not None:
-        kept = lines[number].rstrip()
-        lines[number] = kept + SEPARATOR + text + lines[number][len(kept) :].lstrip(" \t")
+def _described(line: str, text: str) -> str:
+    """An old entry's line with the description that it lacked."""
+    kept = line.rstrip()
+    return kept + SEPARATOR + text + line[len(kept) :].lstrip(" \t")
 
 
 def _without_tail(lines: list[str], part: Part, offered: list[str]) -> list[str]:

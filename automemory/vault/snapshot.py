@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from automemory.errors import Unwritable
-from automemory.vault.state import TurnRow
+from automemory.vault.tables import TurnRow
 
 _COLUMNS = "seq, id, stream, first, state, messages, filed, parts, path, owner, payload"
 _HEADS = "SELECT path, head FROM notes"

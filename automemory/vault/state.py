@@ -1,139 +1,27 @@
 """`state.db`: turns accepted and not yet filed, plans under way, and caches of what the notes say.
 
 While nothing is pending the file can be deleted: everything in it but pending turns and plans is read back
-from the notes. One connection, one mutex; every write is a short `BEGIN IMMEDIATE` transaction.
+from the notes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import sqlite3
-import threading
-import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from automemory.decision import NotifyCandidate
 from automemory.errors import Conflict, Unwritable
 from automemory.vault import edits
+from automemory.vault.database import Database
 from automemory.vault.edits import Plan
+from automemory.vault.event import stored_head
 from automemory.vault.revisions import DropTurns, RemoveEvent
-
-VERSION = 1
-_WAIT_S = 10.0
-_OFFERS = 50  # kept for a stream
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS turns(
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, stream TEXT NOT NULL, first TEXT NOT NULL,
-    state TEXT NOT NULL, messages INTEGER NOT NULL, filed INTEGER NOT NULL DEFAULT 0,
-    parts INTEGER NOT NULL DEFAULT 0,
-    path TEXT NOT NULL DEFAULT '', owner TEXT NOT NULL DEFAULT '', payload TEXT);
-CREATE INDEX IF NOT EXISTS turns_stream ON turns(stream, seq);
-CREATE INDEX IF NOT EXISTS turns_first ON turns(stream, first);
-CREATE INDEX IF NOT EXISTS turns_pending ON turns(seq) WHERE payload IS NOT NULL;
-CREATE TABLE IF NOT EXISTS plans(id INTEGER PRIMARY KEY AUTOINCREMENT, plan TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS streams(stream TEXT PRIMARY KEY, version INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS offers(
-    stream TEXT NOT NULL, path TEXT NOT NULL, title TEXT NOT NULL, reason TEXT NOT NULL,
-    seq INTEGER NOT NULL, at REAL NOT NULL, PRIMARY KEY(stream, path));
-CREATE TABLE IF NOT EXISTS days(day TEXT PRIMARY KEY, mtime INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS notes(
-    path TEXT PRIMARY KEY, day TEXT NOT NULL, stream TEXT NOT NULL, agent TEXT NOT NULL,
-    is_open INTEGER NOT NULL, last_at TEXT NOT NULL, head TEXT NOT NULL, size INTEGER NOT NULL,
-    mtime INTEGER NOT NULL, inode INTEGER NOT NULL);
-CREATE INDEX IF NOT EXISTS notes_day ON notes(day);
-CREATE INDEX IF NOT EXISTS notes_open ON notes(stream, last_at) WHERE is_open;
-CREATE INDEX IF NOT EXISTS notes_agent ON notes(agent, last_at, path);
-CREATE INDEX IF NOT EXISTS notes_stream ON notes(stream, last_at, path);
-"""
+from automemory.vault.tables import NoteRow, TurnRow, forget, put_notes, put_offers
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRow:
-    """A turn as `state.db` knows it.
-
-    Attributes:
-        seq: The order of acceptance.
-        id, stream: The turn's id and its stream's key.
-        first: Fingerprint of its first message.
-        state: `draft`, `accepted`, `filed` or `excluded`.
-        messages: How many messages of it are known.
-        filed: How many of them stand in the note.
-        parts: In how many blocks.
-        path: The note, once filed.
-        owner: The process that accepted it.
-        payload: The turn itself until it is filed.
-    """
-
-    seq: int
-    id: str
-    stream: str
-    first: str
-    state: str
-    messages: int
-    filed: int
-    parts: int
-    path: str
-    owner: str
-    payload: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class NoteRow:
-    """A note's cached head (as JSON) and the signature of the file it was read from."""
-
-    path: str
-    day: str
-    stream: str
-    agent: str
-    is_open: int
-    last_at: str
-    head: str
-    size: int
-    mtime: int
-    inode: int
-
-
-class State:
-    """The vault's `state.db`.
-
-    Args:
-        folder: The vault's `.automemory` folder; made if missing.
-        sync: Whether accepted turns and plans are synced before they are reported.
-    """
-
-    def __init__(self, folder: Path, *, sync: bool = True) -> None:
-        self.path = folder / "state.db"
-        self._sync = "FULL" if sync else "NORMAL"
-        self.damaged = False  # somebody wrote into the file: it has to be opened anew
-        self._mutex = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._pid = 0
-        with self._mutex, self._storage():
-            folder.mkdir(mode=0o700, exist_ok=True)
-            self._db()
-
-    @property
-    def synced(self) -> bool:
-        """Whether what is stored is synced before it is reported."""
-        return self._sync == "FULL"
-
-    def close(self) -> None:
-        with self._mutex:
-            if self._connection is not None and self._pid == os.getpid():
-                with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                self._connection.close()
-            self._connection = None
-
-    def checkpoint(self) -> None:
-        """Empty the write-ahead log into the database: filed text does not live on there."""
-        with self._mutex, contextlib.suppress(sqlite3.Error):
-            self._db().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+class State(Database):
+    """The vault's `state.db`; see `Database` for how it is opened."""
 
     # Turns
 
@@ -162,7 +50,7 @@ class State:
                     "UPDATE turns SET state=?, messages=?, owner=?, payload=? WHERE id=? AND filed=?", changed
                 )
             if done.rowcount:
-                _put_offers(db, row.stream, notify, at, row.id)
+                put_offers(db, row.stream, notify, at, row.id)
         if not done.rowcount:
             raise Conflict(f"turn {row.id} was handed in by another process too")
         found = self.turn(row.id)
@@ -202,7 +90,7 @@ class State:
             at: The time, in seconds since 1970.
         """
         with self._write() as db:
-            _put_offers(db, stream, notify, at)
+            put_offers(db, stream, notify, at)
 
     def offers(self, stream: str, seq: int, turns: int, since: float) -> list[NotifyCandidate]:
         """What is on offer for a turn of a stream, the latest first.
@@ -231,7 +119,12 @@ class State:
             return int(db.execute("INSERT INTO plans(plan) VALUES(?)", (edits.dump(plan),)).lastrowid or 0)
 
     def plans(self) -> list[tuple[int, Plan]]:
-        return [(row[0], edits.load(row[1])) for row in self._rows("SELECT id, plan FROM plans ORDER BY id")]
+        """The plans under way, oldest first; what is no plan holds nothing up."""
+        found = []
+        for number, text in self._rows("SELECT id, plan FROM plans ORDER BY id"):
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                found.append((number, edits.load(text)))
+        return found
 
     def finish(self, number: int, plan: Plan, notes: Iterable[NoteRow], *, filed: bool) -> None:
         """Drop an applied plan, mark its turn filed (or still to be filed), remember the notes as they are.
@@ -249,14 +142,14 @@ class State:
                 )
             for edit in plan.edits:
                 if isinstance(edit, DropTurns) and not edit.kept_in:
-                    _forget(db, edit.turns)
+                    forget(db, edit.turns)
                 if isinstance(edit, RemoveEvent) and not edit.kept_in:
                     db.execute("UPDATE turns SET path='' WHERE path=?", (edit.path,))
             db.execute(
                 "INSERT INTO streams VALUES(?, 1) ON CONFLICT(stream) DO UPDATE SET version=version+1",
                 (plan.stream,),
             )
-            _put_notes(db, notes)
+            put_notes(db, notes)
 
     def version(self, stream: str) -> int:
         """Counts the commits of a stream, by whatever process."""
@@ -276,7 +169,7 @@ class State:
     def put_note(self, row: NoteRow, turns: Iterable[TurnRow]) -> None:
         """Remember a note that was read, and the turns that stand in it."""
         with self._write(sync="NORMAL") as db:
-            _put_notes(db, [row])
+            put_notes(db, [row])
             for turn in turns:
                 values = (turn.id, turn.stream, turn.first, turn.messages, turn.filed, turn.parts, turn.path)
                 db.execute(
@@ -298,7 +191,7 @@ class State:
     def forget(self, ids: Iterable[str]) -> None:
         """Keep of excluded turns only that they are never to be recorded."""
         with self._write() as db:
-            _forget(db, ids)
+            forget(db, ids)
 
     def drop_turns(self, ids: Iterable[str]) -> None:
         """No longer know turns that are filed: they can be recorded again."""
@@ -337,130 +230,15 @@ class State:
         rows = self._rows("SELECT mtime FROM days WHERE day=?", day)
         return int(rows[0][0]) if rows else 0
 
+    def days(self, days: Sequence[str]) -> dict[str, int]:
+        """As `day`, of several; those that were never read are left out."""
+        places = ",".join("?" * len(days))
+        return dict(self._rows(f"SELECT day, mtime FROM days WHERE day IN ({places})", *days))
+
     def put_day(self, day: str, mtime: int) -> None:
         with self._write(sync="NORMAL") as db:
             db.execute("INSERT OR REPLACE INTO days VALUES(?, ?)", (day, mtime))
 
-    # Connection
-
     def _notes(self, where: str, *values: object) -> list[NoteRow]:
         rows = self._rows(f"SELECT * FROM notes WHERE {where}", *values)
-        return [NoteRow(*row) for row in rows]
-
-    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        with self._mutex, self._storage():
-            return self._db().execute(sql, values).fetchall()
-
-    @contextlib.contextmanager
-    def _write(self, sync: str | None = None) -> Iterator[sqlite3.Connection]:
-        with self._mutex, self._storage():
-            db = self._db()
-            db.execute(f"PRAGMA synchronous={sync if sync and self._sync == 'FULL' else self._sync}")
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                yield db
-                db.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    db.execute("ROLLBACK")
-                raise
-
-    @contextlib.contextmanager
-    def _storage(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.DatabaseError, OSError) as error:
-            passing = (OSError, sqlite3.OperationalError, sqlite3.IntegrityError)
-            self.damaged = self.damaged or not isinstance(error, passing)
-            reason = getattr(error, "strerror", None) or error
-            raise Unwritable(
-                f"{self.path.name!r} cannot be read or written ({reason}): check the disk and its permissions"
-            ) from error
-
-    def _db(self) -> sqlite3.Connection:
-        """The connection of this process: one opened before a fork must not be used after it."""
-        if self._connection is None or self._pid != os.getpid():
-            self._pid = os.getpid()
-            try:
-                self._connection = self._open()
-            except sqlite3.DatabaseError as error:
-                if isinstance(error, sqlite3.OperationalError):
-                    raise
-                set_aside(self.path)
-                self._connection = self._open()
-        return self._connection
-
-    def _open(self) -> sqlite3.Connection:
-        """Open the file; where several processes do so at once, the wait built into SQLite is not enough."""
-        if not self.path.exists():
-            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
-        deadline = time.monotonic() + _WAIT_S
-        while True:
-            try:
-                return self._connect()
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
-
-    def _connect(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
-        try:
-            for pragma in (
-                "journal_mode=WAL",
-                "secure_delete=ON",
-                "journal_size_limit=0",
-                f"synchronous={self._sync}",
-            ):
-                db.execute(f"PRAGMA {pragma}")
-            db.executescript(_SCHEMA)
-            db.execute("INSERT OR IGNORE INTO meta VALUES('version', ?)", (str(VERSION),))
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-
-def set_aside(path: Path) -> None:
-    """Keep a damaged database for a person to look at; what it knew is read back from the notes."""
-    number = 1
-    while (aside := path.with_name(f"state.db.broken-{number}")).exists():
-        number += 1
-    path.rename(aside)
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
-def _forget(db: sqlite3.Connection, ids: Iterable[str]) -> None:
-    """Keep of turns only that they are never to be recorded: not where they were, nor what came with them."""
-    ids = list(ids)
-    db.executemany(
-        "DELETE FROM offers WHERE seq IN (SELECT seq FROM turns WHERE id=?)", [(id,) for id in ids]
-    )
-    db.executemany(
-        "UPDATE turns SET state='excluded', messages=0, filed=0, parts=0, path='', payload=NULL WHERE id=?",
-        [(id,) for id in ids],
-    )
-
-
-def _put_offers(
-    db: sqlite3.Connection, stream: str, notify: Iterable[NotifyCandidate], at: float, turn: str = ""
-) -> None:
-    """Put resources on offer, with a turn or, without one, after those that are there."""
-    if not (notify := list(notify)):
-        return
-    place = "SELECT seq FROM turns WHERE id=?5" if turn else "SELECT coalesce(max(seq), 0) FROM turns"
-    for n in notify:
-        db.execute(
-            f"INSERT INTO offers VALUES(?1, ?2, ?3, ?4, ({place}), ?6) ON CONFLICT(stream, path) DO UPDATE "
-            "SET title=excluded.title, reason=excluded.reason, seq=excluded.seq, at=excluded.at",
-            (stream, n.path, n.title, n.reason, turn, at),
-        )
-    latest = "SELECT rowid FROM offers WHERE stream=?1 ORDER BY seq DESC, rowid DESC LIMIT ?2"
-    db.execute(f"DELETE FROM offers WHERE stream=?1 AND rowid NOT IN ({latest})", (stream, _OFFERS))
-
-
-def _put_notes(db: sqlite3.Connection, notes: Iterable[NoteRow]) -> None:
-    for n in notes:
-        values = (n.path, n.day, n.stream, n.agent, n.is_open, n.last_at, n.head, n.size, n.mtime, n.inode)
-        db.execute("INSERT OR REPLACE INTO notes VALUES(?,?,?,?,?,?,?,?,?,?)", values)
+        return [note for note in (NoteRow(*row) for row in rows) if stored_head(note.head)]

@@ -7,13 +7,31 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from automemory.errors import Unwritable, VaultError
+from automemory.errors import PathEscape, Unwritable, VaultError
 from automemory.vault.catalog import Catalog
 from automemory.vault.commit import Committer
-from automemory.vault.disk import PROBE, Disk, unwritable
+from automemory.vault.disk import PROBE, Disk
+from automemory.vault.file_operations import unwritable
 from automemory.vault.state import State
 
 HOME = ".automemory"
+
+
+def home(root: Path) -> Path:
+    """The folder in a vault that the library keeps its own files in; it may not be there yet.
+
+    Raises:
+        PathEscape: if it, or a file in it, is a symbolic link: what is kept there has to stay in the vault.
+    """
+    folder = root / HOME
+    with unwritable(str(folder)):
+        for place in (folder, *(folder.iterdir() if folder.is_dir() else ())):
+            if place.is_symlink():
+                raise PathEscape(
+                    f"{str(place)!r} is a symbolic link to {os.path.realpath(place)!r}: "
+                    "put one of the vault's own there"
+                )
+    return folder
 
 
 class Store:
@@ -25,13 +43,14 @@ class Store:
         lock_timeout_s: Longest wait for the vault's lock, in seconds.
 
     Raises:
+        PathEscape: if what the library keeps in it lies elsewhere.
         Unwritable: if the folder or its `state.db` cannot be made.
     """
 
     def __init__(self, root: Path, *, sync: bool = True, lock_timeout_s: float = 10.0) -> None:
         self.root = root
         self.disk = Disk(root, sync=sync)
-        self.state = State(root / HOME, sync=sync)
+        self.state = State(home(root), sync=sync)
         self.disk.sync_folders()
         self.catalog = Catalog(self.disk, self.state)
         self.committer = Committer(self.disk, self.state, self.catalog, lock_timeout_s=lock_timeout_s)

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from automemory.deciders import extract
+from automemory.deciders.results import outcome
 from automemory.decision import Exchange
+from automemory.vault.layout import slugify
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,49 @@ def test_cues_and_settings_name_nothing(said: str, title: str, slug: str) -> Non
     """What only announces, dates or leads up to a request stands in no name."""
     assert extract.title(said) == title
     assert extract.slug(said) == slug
+
+
+@pytest.mark.parametrize(
+    ("said", "title", "slug"),
+    [
+        ("Find Dr. Chen's office in St. Anne's clinic", "Find Dr. Chen's office in St. Anne's clinic", "find-dr-chen-office-st"),
+        ("The boiler leaks.Can you book a plumber for it?", "The boiler leaks", "boiler-leaks"),
+        ("Could you please kindly check the gas meter?", "Check the gas meter", "check-gas-meter"),
+        ("Can I get the opening hours of the museum?", "Opening hours of the museum", "opening-hours-museum"),
+        ("Is it possible to export the ledger as CSV?", "Export the ledger as CSV", "export-ledger-csv"),
+        ("Great work! We've finished the login page. The footer overlaps the form.", "The footer overlaps the form", "footer-overlaps-form"),
+        ("I lost my gym card. Can you order a new gym card for me?", "Order a new gym card for me", "order-gym-card"),
+        ("I got an odd noise from the engine. Can you look into it today?", "I got an odd noise from the engine", "odd-noise-engine"),
+        ("🚀 Deploy the billing service", "Deploy the billing service", "deploy-billing-service"),
+        ("これから新しいタスクを与えます。\n設定画面のボタンを大きくしてください。", "設定画面のボタンを大きくしてください", "設定画面ボタン"),
+        ("Pourquoi la facture est-elle vide ?", "Pourquoi la facture est-elle vide ?", "facture-est-elle-vide"),
+        ("真不错呢，帮我订一张去杭州的火车票", "订一张去杭州的火车票", "订去杭州火车票"),
+    ],
+)  # fmt: skip
+def test_names_say_what_is_wanted(said: str, title: str, slug: str) -> None:
+    """No abbreviation ends a title, glued sentences part, praise, news and politeness stand in no name."""
+    assert extract.title(said) == title
+    assert extract.slug(said) == slug
+
+
+@pytest.mark.parametrize(
+    ("pasted", "title"),
+    [
+        ('Traceback (most recent call last):\n  File "a.py", line 3\nValueError: bad port 99', "ValueError: bad port 99"),
+        ("2025-09-18T23:15:25Z Fetch packages\n2025-09-18T23:15:26Z npm ERR! missing script: build", "Npm ERR! missing script: build"),
+        ("❯ npm run dev\nWhy does the dev server pick another port?", "Why does the dev server pick another port?"),
+    ],
+)  # fmt: skip
+def test_a_paste_is_named_by_its_error(pasted: str, title: str) -> None:
+    """Not by its first line; and never where something was asked."""
+    assert extract.title(pasted) == title
+
+
+@pytest.mark.parametrize("said", ["null", "Timeout", "error", "Unknown"])
+def test_what_reads_as_no_name_is_none(said: str) -> None:
+    """Such a word takes in another one of the turn, or gives no slug; it is never proposed as it is."""
+    assert extract.slug(said) == ""
+    assert slugify(extract.slug(said, "The scheduler queue was empty."))
 
 
 @pytest.mark.parametrize(
@@ -110,6 +155,34 @@ def test_summary_says_request_and_outcome() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("replies", "result"),
+    [
+        (["I have fixed the port in settings.toml.", "Have a great day!"], "I have fixed the port in settings.toml."),
+        (["Let me look at the file first.", "There is a typo in line 4 of the parser."], "There is a typo in line 4 of the parser."),
+        (['Playing "Blue Train" now. Enjoy your music!'], 'Playing "Blue Train" now.'),
+        (["已成功预订周五的会议室。", "不客气！祝您生活愉快！"], "已成功预订周五的会议室。"),
+        (["The table is booked for 7 pm.", "You're welcome. Is there anything else?"], "The table is booked for 7 pm."),
+        (["Cancelled", ""], ""),
+    ],
+)  # fmt: skip
+def test_the_outcome_is_what_the_last_telling_reply_reports(replies: list[str], result: str) -> None:
+    """Not a step on the way, an offer or a farewell."""
+    assert outcome(replies) == result
+
+
+def test_later_request_in_a_summary_says_something() -> None:
+    """Neither "continue" nor something pasted stands for what was asked last."""
+    said = [
+        "Add a cache to the thumbnail route.",
+        "Please also expire old thumbnails.",
+        "❯ npm run dev",
+        "continue please",
+        "go",
+    ]
+    assert "expire old thumbnails" in extract.summary([Exchange(text, "") for text in said])
+
+
 def test_summary_keeps_language() -> None:
     """B07: names and summaries are in the conversation's language, identifiers unchanged."""
     turns = [
@@ -131,3 +204,30 @@ def test_bounds(text: str) -> None:
     )
     assert len(extract.patch(text)) <= extract.PATCH_CHARS
     assert len(extract.summary([Exchange(text, text)] * 6)) <= extract.SUMMARY_CHARS
+
+
+@pytest.mark.parametrize(
+    "paste",
+    ["<a>" * 200_000, "+" + "a" * 500_000, "_" * 500_000, "." * 500_000, "<think>" * 80_000 + "</thin>"],
+    ids=["elements", "diff", "underscores", "dots", "unclosed"],
+)
+def test_long_pastes_take_one_pass(paste: str) -> None:
+    """Of hundreds of kilobytes of one thing again and again, the request is found (hours if it were quadratic)."""
+    assert extract.prose(f"Fix the login form.\n{paste}").startswith("Fix the login form.")
+    assert extract.slug(f"Fix the login form.\n{paste}") == "fix-login-form"
+
+
+@pytest.mark.parametrize(
+    ("text", "prose"),
+    [
+        ("a <x>b</x> c", "a\nc"),
+        ("a <x>b</x > c <y z='1'>d</y>", "a\nc"),
+        ("<x><x>a</x> b</x> c", "b c"),
+        ("a <x>b c", "a b c"),
+        ("<x>a <y>b</y> c", "a\nc"),
+        ("</x> a <x>b", "a b"),
+    ],
+)
+def test_what_stands_in_elements_is_not_said(text: str, prose: str) -> None:
+    """An element goes from its opening to the next closing of its name; one that is not closed is a tag only."""
+    assert extract.prose(text) == prose

@@ -13,6 +13,7 @@ from conversations import DEPLOY_ZH, LOGIN, context, event
 from phrases import CHINESE, ENGLISH
 
 from automemory.deciders.local import LocalDecider
+from automemory.deciders.rarity import COUNTS
 from automemory.deciders.scorer import WEIGHTS, load, save, shipped
 from automemory.decision import Exchange
 
@@ -105,6 +106,7 @@ async def test_summary_is_extracted(decider: LocalDecider) -> None:
 PROBE = """
 import json
 from automemory.deciders.local import LocalDecider
+from automemory.deciders.rarity import COUNTS
 from automemory.decision import DecisionContext, EventView, Exchange
 turns = [Exchange(*pair) for pair in json.loads({before!r})]
 view = EventView("event", "event", "", turns[0], tuple(turns[:1]), 1, 100).with_turn(turns[1], 100)
@@ -133,15 +135,19 @@ def test_restart_changes_nothing(decider: LocalDecider, lang: str) -> None:
 
 def test_weights_are_data(tmp_path: Path) -> None:
     """The weights load without pickle, are small, say where they come from, and survive writing."""
-    with np.load(WEIGHTS, allow_pickle=False) as data:
-        assert all(data[name].dtype != object for name in data.files)
-    assert WEIGHTS.stat().st_size < 2_000_000
+    for path in (WEIGHTS, COUNTS):
+        with np.load(path, allow_pickle=False) as data:
+            assert all(data[name].dtype != object for name in data.files)
+    assert WEIGHTS.stat().st_size + COUNTS.stat().st_size < 5_000_000
     about = shipped().about
     assert not any("multiwoz" in name or "kvret" in name or "711" in name for name in about["data"])
     assert about["seed"] and about["versions"]["numpy"]
     save(shipped(), tmp_path / "copy.npz")
     copy = load(tmp_path / "copy.npz")
-    assert copy.thresholds == shipped().thresholds and (copy.trees.value == shipped().trees.value).all()
+    assert copy.thresholds == shipped().thresholds and copy.calibration == shipped().calibration
+    for ensemble, trees in shipped().trees.items():
+        assert (copy.trees[ensemble].value == trees.value).all()
+        assert copy.trees[ensemble].baseline == trees.baseline
 
 
 def test_import_is_light() -> None:

@@ -22,9 +22,17 @@ from typing import Any
 import pytest
 import yaml
 
-from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
+from automemory.decision import (
+    BoundaryDecision,
+    DecisionContext,
+    EventSummary,
+    EventView,
+    Exchange,
+    Verdict,
+    ViewContext,
+    ViewPatch,
+)
 from automemory.memory import AutoMemory
-from automemory.schema import ViewContext, ViewPatch
 from automemory.turn import Turn
 
 HERE = Path(__file__).parent

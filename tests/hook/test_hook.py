@@ -15,7 +15,7 @@ import pytest
 
 from automemory import AutoMemory
 from automemory.cli import main
-from automemory.hook import accept, file
+from automemory.hook import accept, filing
 from automemory.vault.event import RecordedTurn
 from automemory.vault.reader import Reader
 from automemory.vault.state import State
@@ -124,7 +124,7 @@ def test_answer_that_is_not_written_down_yet_is_taken_later(
     assert call(vault, "Stop", path, last_assistant_message="Answer 1.") == 0
     assert waiting(vault) == ["accepted", "draft"]
     transcript(talk(2))
-    assert file.run(["claude-code", "Stop", str(path), f"--vault={vault}", "--timezone=UTC"]) == 0
+    assert filing.run(["claude-code", "Stop", str(path), f"--vault={vault}", "--timezone=UTC"]) == 0
     found = turns(vault)
     assert [turn.steps[-1].text for turn in found] == ["Answer 0.", "Answer 1."]
     assert not any(turn.incomplete for turn in found)
@@ -146,8 +146,8 @@ def test_session_leaves_the_vault_that_a_replay_would(tmp_path: Path, transcript
     hooked, replayed = tmp_path / "hooked", tmp_path / "replayed"
     for count in range(1, 5):
         path = transcript(talk(count))
-        assert file.run(["claude-code", "Stop", str(path), f"--vault={hooked}", "--timezone=UTC"]) == 0
-    assert file.run(["claude-code", "SessionEnd", str(path), f"--vault={hooked}", "--timezone=UTC"]) == 0
+        assert filing.run(["claude-code", "Stop", str(path), f"--vault={hooked}", "--timezone=UTC"]) == 0
+    assert filing.run(["claude-code", "SessionEnd", str(path), f"--vault={hooked}", "--timezone=UTC"]) == 0
     assert main(["replay", str(path), "--vault", str(replayed), "--timezone", "UTC"]) == 0
     assert tree(hooked) == tree(replayed)
     assert Reader(hooked).events()[0].closed_by == "end"
@@ -160,7 +160,7 @@ def test_new_session_gets_the_latest_note(
     assert call(vault, "SessionStart") == 0
     assert capsys.readouterr().out == ""
     path = transcript(talk(2))
-    file.run(["claude-code", "Stop", str(path), f"--vault={vault}", "--timezone=UTC"])
+    filing.run(["claude-code", "Stop", str(path), f"--vault={vault}", "--timezone=UTC"])
     assert call(vault, "SessionStart", source="startup") == 0
     answer = json.loads(capsys.readouterr().out)["hookSpecificOutput"]
     assert answer["hookEventName"] == "SessionStart"
@@ -174,6 +174,11 @@ def test_new_session_gets_the_latest_note(
         ("", "no JSON"),
         ("[]", "hook_event_name"),
         ('{"hook_event_name": 3}', "hook_event_name"),
+        ("[" * 100_000, "no JSON"),
+        (
+            '{"hook_event_name": "Stop", "transcript_path": "~nobody-of-this-name/a.jsonl"}',
+            "cannot be followed",
+        ),
         ('{"hook_event_name": "Stop", "transcript_path": "/nowhere/at/all.jsonl"}', "/nowhere/at/all.jsonl"),
     ],
 )

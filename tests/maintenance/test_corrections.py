@@ -548,3 +548,4 @@ def test_events_behind_links_are_left_alone(
     (vault / ".automemory").symlink_to(tmp_path / "home")
     with pytest.raises(VaultError, match="symbolic link"):
         Editor(vault)
+    (vault / ".automemory").unlink()

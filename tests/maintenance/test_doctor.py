@@ -372,6 +372,7 @@ def test_home_that_lies_elsewhere_is_refused(vault: Path, doctor: Doctor, tmp_pa
         with pytest.raises(VaultError, match="is a symbolic link to"):
             run()
     assert state(tmp_path) == before
+    (vault / ".automemory").unlink()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

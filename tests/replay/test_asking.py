@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from stub_openai import StubOpenAI
 
-from automemory import _terminal as terminal
-from automemory.cli import main
+from automemory.cli import main, terminal
 from automemory.cli.common import INPUT, USAGE
 from automemory.errors import ConfigError, ImportFailed
 from automemory.evaluate import Labelled, Score, read_labelled

@@ -352,3 +352,12 @@ def test_a_question_is_read_beside_the_history_it_came_with() -> None:
     ]
     expected = [("user", "One"), ("assistant", "1"), ("user", "Two"), ("assistant", "2")]
     assert said(one(lines(*runs))) == expected
+
+
+@pytest.mark.parametrize(
+    "text", [" " * 90_000 + "a", "<antThinking>" * 7_000 + "a"], ids=["blanks", "thoughts"]
+)
+def test_hostile_claude_texts_take_one_pass(text: str) -> None:
+    """90 kB of one thing again and again are read in one pass (a minute if it were quadratic)."""
+    export = claude(chat("a", "human", text), chat("b", "assistant", "<antThinking>x</antThinking> b"))
+    assert said(one(json.dumps(export))) == [("user", text), ("assistant", "b")]

@@ -556,7 +556,7 @@ def test_a_long_conversation_is_recorded_like_a_short_one(
     """What of it waits on disk makes no difference."""
     source = save(tmp_path / "a.jsonl", talk(*map(str, range(40)), at="2026-03-05T10:00:00Z", ids="s"))
     run(tmp_path / "whole", source)
-    monkeypatch.setattr("automemory.replay.importers.kept._COST", 5_000_000)
+    monkeypatch.setattr("automemory.replay.importers.spill._COST", 5_000_000)
     assert run(vault, source).outcomes == {"recorded": 40}
     assert files(vault) == files(tmp_path / "whole")
 

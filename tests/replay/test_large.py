@@ -15,16 +15,16 @@ from saved import chatgpt, find, line, lines, node, one
 
 from automemory.message import Message
 from automemory.replay import survey
-from automemory.replay.importers import Conversation, json_stream, kept, tidy
+from automemory.replay.importers import Conversation, json_stream, spill, tidy
 from automemory.replay.importers.json_stream import stream
-from automemory.replay.importers.kept import Kept, KeptMap
+from automemory.replay.importers.spill import SpillList, SpillMap
 from automemory.replay.spool import Spool
 
 MB = 1_000_000
 
 
 def test_a_list_on_disk_reads_like_one_in_memory() -> None:
-    rows: Kept[int] = Kept(limit=1000)
+    rows: SpillList[int] = SpillList(limit=1000)
     for number in range(100):
         rows.append(number, 50)
     assert rows.spilled
@@ -35,14 +35,14 @@ def test_a_list_on_disk_reads_like_one_in_memory() -> None:
 
 
 def test_a_mapping_on_disk_gives_back_what_was_put() -> None:
-    found = KeptMap()
+    found = SpillMap()
     for number in range(5):
         found.put(str(number), {"n": number})
     assert dict(found) == {str(n): {"n": n} for n in range(5)}
 
 
 def test_the_spool_keeps_long_conversations_in_pieces() -> None:
-    messages: Kept[Message] = Kept(limit=2000)
+    messages: SpillList[Message] = SpillList(limit=2000)
     for number in range(50):
         messages.append(Message("user", f"said {number}"), 100)
     short = Conversation("b", (Message("user", "short"),), "line 2")
@@ -64,12 +64,12 @@ def test_what_waits_on_disk_makes_no_difference(
 ) -> None:
     """B50: long lists and mappings within a record, and long conversations, are the same from disk."""
     expected = one(as_text(records))
-    monkeypatch.setattr(kept, "LIMIT", 4000)
+    monkeypatch.setattr(spill, "LIMIT", 4000)
     monkeypatch.setattr(json_stream, "LIMIT", 4000)
-    monkeypatch.setattr(kept.Kept.__init__, "__defaults__", (None, 4000))
+    monkeypatch.setattr(spill.SpillList.__init__, "__defaults__", (None, 4000))
     monkeypatch.setattr("automemory.replay.importers.records._LONG_LINE", 500)
     found = one(as_text(records))
-    assert isinstance(found.messages, Kept) and found.messages.spilled
+    assert isinstance(found.messages, SpillList) and found.messages.spilled
     assert tuple(found.messages) == expected.messages
 
 

@@ -10,6 +10,7 @@ import pytest
 from saved import event, find, item, line, lines, meta, one, read, said
 
 from automemory.replay.importers import importer_for
+from automemory.replay.importers.machine import spoken
 
 MESSAGE = "second records of a message"
 HOST = "lines that the host wrote"
@@ -434,3 +435,39 @@ def test_line_separators_in_transcripts_are_text(record: dict[str, Any]) -> None
     (talk,), bad = read(data)
     assert [text for _, text in said(talk)] == ["a\u2028b\u0085c", "a\ufffdb\u0085c"]
     assert len(bad) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a" + "<skill></skill>" * 40_000, "a"),
+        ("<skill></skill>" * 40_000 + "a", "a"),
+        ("a <skill>" + "</skill>x" * 40_000, "a <skill>" + "</skill>x" * 40_000),
+        ("a" + " <skill" * 40_000 + "</skill>", "a" + " <skill" * 40_000 + "</skill>"),
+        ("<command-name>" * 40_000, ""),
+        ("<command-name>" + " " * 40_000 + "x", ""),
+        ("<command-name>/run</command-name>" + "<command-args>" * 40_000, ""),
+    ],
+    ids=["behind", "before", "closings", "openings", "commands", "blanks", "arguments"],
+)
+def test_machine_writing_is_taken_off_in_one_pass(text: str, left: str) -> None:
+    """Hundreds of kilobytes of a host's tags take one pass (hours, with a search from each of them)."""
+    assert spoken(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <skill>b</skill> \n", "a"),
+        ("a <skill x='1'>b</skill><heartbeat>c</heartbeat>", "a"),
+        ("a <skillful> <skill>b</skill>", "a <skillful>"),
+        ("a <skill>b <skillful>c</skill>", "a"),
+        ("a <skill>b</skill> c", "a <skill>b</skill> c"),
+        ("a </skill>", "a </skill>"),
+        ("<command-name>/x</command-name><command-args>y <skill>z</skill></command-args>", "/x y"),
+        ("a <skill <b></skill>", "a <skill <b></skill>"),
+    ],
+)
+def test_blocks_at_the_end_are_the_hosts(text: str, left: str) -> None:
+    """B44: from the last opening of the tag it ends with; what a person quotes in the midst stays."""
+    assert spoken(text) == left

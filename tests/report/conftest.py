@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from automemory import _terminal as terminal
-from automemory.cli import main
+from automemory.cli import main, terminal
 
 pytest.importorskip("plotly")
 

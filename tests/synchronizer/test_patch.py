@@ -257,6 +257,7 @@ def test_schema_is_strict() -> None:
         ([{"time": "12:00", "text": "one"}], ["12:00 — one"]),
         ({"a": "one"}, ["one"]),
         ([["one"]], ["one"]),
+        ([{"text": ["one", "two"], "done": True, "by": {"a": "three"}, "n": 0}], ["one; two — true — three"]),
         (7, []),
     ],
 )
@@ -276,6 +277,8 @@ def test_excerpts_are_read_however_they_are_written() -> None:
     for value, expected in (
         ({"trace": "boom"}, [("trace", "boom")]),
         ({"name": "trace", "content": "boom"}, [("trace", "boom")]),
+        ({"name": {"file": ["a", 7]}, "content": "boom"}, [("a", "boom")]),
+        ({"name": None, "content": "boom"}, [("excerpt", "boom")]),
         ([{"content": "boom"}, {"name": "x"}, "y", None], [("excerpt", "boom")]),
         ("boom", []),
     ):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from automemory.injected import marked, without_marked
 from automemory.memory import AutoMemory
-from automemory.synchronizer.result import SynchronizerResult, shortened
+from automemory.shortening import shortened
+from automemory.synchronizer.result import SynchronizerResult
 
 PATH = "daily/2026-05-27/fix-login/fix-login.md"
 NOTE = """---
@@ -128,3 +129,13 @@ def test_a_note_handed_back_is_never_recorded(
     (text,) = (text for path, text in files().items() if path.endswith("task.md"))
     assert "memory_note" not in text and "Set its domain" not in text and text.count("title:") == 1
     assert all(f"> Question {number}?" in text for number in range(20))
+
+
+def test_long_piece_gives_way_only_as_far_as_others_need_it() -> None:
+    """Alone it takes the room there is; beside a list that grows it keeps a fifth, and its end is marked."""
+    plan, entries = "Do this. " * 300, "".join(f"- Finding {n}\n" for n in range(90))
+    alone = shortened(f"## Plan\n{plan}\n\n## Next\n- [ ] Go on\n", 1_000)
+    assert 950 < len(alone) <= 1_000 and "(…)\n\n## Next\n- [ ] Go on" in alone
+    beside = shortened(f"## Plan\n{plan}\n\n## Findings\n{entries}\n## Next\n- [ ] Go on\n", 1_000)
+    assert beside.index("## Findings") < 220 and "- Finding 89\n" in beside and "- [ ] Go on" in beside
+    assert 950 < len(beside) <= 1_000 and "older entries" in beside

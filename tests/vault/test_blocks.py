@@ -11,6 +11,7 @@ from automemory.turn import Step
 from automemory.vault import note
 from automemory.vault.blocks import cut, holds_all, with_turns, without_turns
 from automemory.vault.event import RecordedTurn
+from automemory.vault.revise import with_text
 
 NOON = datetime(2026, 5, 27, 12, 0, tzinfo=UTC)
 HEAD = "---\nname: one\nthread: main\n---\n\n## Turns\n"
@@ -114,3 +115,34 @@ def test_note_without_its_heading_gets_one() -> None:
     assert with_turns("---\nname: x\n---\n\nWords\n", HEAD + turn(1)) == (
         "---\nname: x\n---\n\nWords\n\n## Turns\n" + turn(1)
     )
+
+
+def test_what_a_person_wrote_at_the_end_stays_when_turns_are_added() -> None:
+    """B80: blanks at the end of a note without turns are a person's (`- ` is a list item to be filled in)."""
+    begin = "### 14:03:22\n<!-- turn id=a at=2026-05-28T14:03:22+00:00 n=1 by=b -->\n"
+    source = f"{note.TURNS}\n\n{begin}\n<!-- /turn a -->\n"
+    for text in ("- ", "- \n", "a\n\n", "a  \r\n"):
+        both = with_turns(text, source)
+        assert both.startswith(text) and holds_all(both, source)
+        assert with_turns(both, source) == both
+
+
+def test_torn_blocks_are_taken_once() -> None:
+    """B23's kind: a cut-off block is the same when it is closed, whatever its line ends: no second copy."""
+    begin = "<!-- turn id=a at=2026-05-28T14:03:22+00:00 n=1 by=b -->\n"
+    for text, source in (
+        (begin, begin),
+        (f"{begin}x", f"{begin}\n{begin}x"),
+        ("", f"{begin}\r\r"),
+        (f"{begin}x\r\n", f"{begin}y\r\r\n"),
+    ):
+        both = with_turns(text, source)
+        assert holds_all(both, source)
+        assert with_turns(both, source) == both
+
+
+def test_text_is_added_once_even_if_it_moves_what_counts_as_the_turns() -> None:
+    """A `%%` in what is added may make a comment of a `## Turns`; to add it again changes nothing."""
+    for text in (f"%%\na\n{note.TURNS}\n\n{note.TURNS}\n", f"a\n\n{note.TURNS}\n", "a"):
+        once = with_text(text, "x\n%%\ny")
+        assert with_text(once, "x\n%%\ny") == once != text

@@ -11,7 +11,6 @@ import pytest
 from automemory._process import owner
 from automemory.errors import Conflict
 from automemory.vault.commit import Basis
-from automemory.vault.disk import Signature
 from automemory.vault.edits import (
     Append,
     Closing,
@@ -24,8 +23,9 @@ from automemory.vault.edits import (
     load,
     merged,
 )
-from automemory.vault.state import TurnRow
+from automemory.vault.files import Signature
 from automemory.vault.store import Store
+from automemory.vault.tables import TurnRow
 
 NOTE = "daily/2026-05-27/one/one.md"
 INDEX = "daily/2026-05-27.md"

@@ -178,3 +178,18 @@ def test_quick_look_never_misses(text: str) -> None:
     for link in find_links(text, quoted=True):
         assert text.split("\n")[link.line - 1].rstrip("\r") == link.text
         assert link.quoted or may_mention(text, link.target.rpartition("/")[2].removesuffix(".md"))
+
+
+@pytest.mark.parametrize("piece", ["[", "![", "[a](", "[](<", "<!--", "<?", "<a ", "&a", "[a]: <", "*_a"])
+def test_hostile_texts_are_read_in_bounded_time(piece: str) -> None:
+    """For each of 200 000 characters, the parser would look at all of the rest (minutes to hours)."""
+    text = "[[a]]\n\n" + piece * (200_000 // len(piece))
+    assert targets(text)[0] == "a"
+
+
+def test_links_of_a_long_paragraph_keep_their_lines() -> None:
+    """It is read in pieces, which end where a line does: no link is cut, none told in the wrong place."""
+    line = "some words, [[note one|n]] and [two](x/note%20two.md), then more words"
+    found = find_links("\n".join([line] * 400))
+    assert [link.target for link in found] == ["note one", "x/note two.md"] * 400
+    assert [link.line for link in found] == [number for number in range(1, 401) for _ in (1, 2)]

@@ -23,7 +23,6 @@ from automemory.vault.note import (
     new_note,
     newline_of,
     read_event,
-    section,
     turn_block,
     turns_start,
 )
@@ -223,12 +222,6 @@ def test_turns_section_is_the_last_before_the_first_turn() -> None:
     assert event and event.body == "## Turns\nof phrase\n\n## Plan\n- x"
     assert note[turns_start(note) :].startswith("## Turns\n\n### 14:03:22")
     assert turns_start("no turns here") == len("no turns here")
-
-
-def test_section_is_found_by_its_heading() -> None:
-    body = "before\n\n## Objective\nOne.\n\n### Detail\nTwo.\n## Plan\r\n1. x\r\n"
-    assert section(body, "Objective") == "One.\n\n### Detail\nTwo."
-    assert section(body, "Plan") == "1. x" and section(body, "Pla") == ""
 
 
 def test_line_ends_are_those_of_the_note() -> None:

@@ -345,6 +345,7 @@ def test_plain_sentences_and_resolving_links_stay(text: str) -> None:
         ("> a", r"\> a"),
         ("---", r"\---"),
         ("* * *", r"\* * *"),
+        ("-- - -", r"\-- - -"),
         ("```py\nx\n```", r"\```py x ```"),
         ("- [ ] a", r"\- \[ ] a"),
         ("<!-- /turn 1 -->", r"\<!-- /turn 1 -->"),
@@ -386,3 +387,10 @@ def test_links_of_people_and_assistants_are_named_in_order() -> None:
     assert live_links(steps, resolves) == ["b"]
     steps.append(Step("assistant", "![[resource/a.md#Top]] [[b]]"))
     assert live_links(steps, resolves) == ["b", "resource/a.md"]
+
+
+def test_many_live_links_take_one_pass() -> None:
+    """Tens of thousands of links in one line stay live, whatever follows (minutes if it were quadratic)."""
+    text = "[[b]] " * 30_000
+    assert inline(text, resolves) == text.strip()
+    assert inline(text + "\\# " * 30_000, resolves).startswith(text.strip())

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from automemory.vault import edits
 from automemory.vault.edits import Merge, Plan
-from automemory.vault.note import blocks
-from automemory.vault.prose import entries, safe_line, safe_markdown, safe_text
-from automemory.vault.sections import SECTIONS, Section, body_end, merge, merge_note, others, parse, words
+from automemory.vault.note import blocks, turns_start
+from automemory.vault.sanitize import entries, safe_line, safe_markdown, safe_text
+from automemory.vault.sections import SECTIONS, Section, merge, merge_note, others, parse, words
 
 NAMES = [section.name for section in SECTIONS]
 GROWING = [section.name for section in SECTIONS if section.policy in {"append", "union"}]
@@ -228,6 +228,13 @@ def test_a_note_with_broken_frontmatter_still_merges(text: str, start: str) -> N
     assert merge_note(merged, {"Plan": "B"}) == merged
 
 
+def test_section_is_found_by_its_heading() -> None:
+    """By the whole of it; deeper headings are part of the section, whatever the line ends."""
+    body = "before\n\n## Objective\nOne.\n\n### Detail\nTwo.\n## Plan\r\n1. x\r\n"
+    assert parse(body)["Objective"] == "One.\n\n### Detail\nTwo."
+    assert parse(body)["Plan"] == "1. x" and "Pla" not in parse(body)
+
+
 def test_turns_stay_last_whatever_stands_before_them() -> None:
     """A note that lost its `## Turns`, or has one in code, gets its sections above the turns all the same."""
     turn = NOTE.replace("\r", "").partition("## Turns\n")[2]
@@ -235,7 +242,7 @@ def test_turns_stay_last_whatever_stands_before_them() -> None:
     merged = merge_note(without, {"Plan": "B"})
     assert merged == f"---\na: b\n---\n\n## Plan\nB\n{turn}"
     in_code = "---\na: b\n---\n\n```\n## Turns\n```\n"
-    assert body_end(in_code) == len(in_code)
+    assert turns_start(in_code) == len(in_code)
     assert merge_note(in_code, {"Plan": "B"}) == in_code + "\n## Plan\nB\n"
     tight = f"---\na: b\n---\n## Turns\n{turn}"
     assert merge_note(tight, {"Plan": "B"}) == f"---\na: b\n---\n\n## Plan\nB\n\n## Turns\n{turn}"
@@ -274,3 +281,60 @@ def test_markdown_of_a_file_of_its_own_keeps_its_form() -> None:
         "\\---\na: b\n\\---\n# Title \\#tag\n\n> said [\\[x]]\n- [ ] one\n\n```py\na[[0]]\n```\n\n"
         "```\\dataviewjs\nrun\n```\n\\<b>"
     )
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["## a\n" * 60_000, "# a" + " " * 300_000 + "x", "# a" + " #" * 100_000 + "x"],
+    ids=["headings", "blanks", "marks"],
+)
+def test_hostile_bodies_take_one_pass(body: str) -> None:
+    """300 000 characters of headings or of one heading are read and merged (hours if it were quadratic)."""
+    assert "## Plan\nx\n" in merge(body, {"Plan": "x", "Findings": body[:50]})
+    assert entries(body) == []
+    assert safe_text(body[:200_000], lambda target: False).count("\n") <= 60_000
+
+
+def test_descriptions_of_many_materials_are_added_in_one_pass() -> None:
+    """B80: thousands of old entries without description get one, in their lines and each once."""
+    names = [f"x/file-{number}.md" for number in range(3_000)]
+    merged = merge(
+        "## Materials\n" + "".join(f"- [[{n}]]\n" for n in names),
+        {"Materials": "".join(f"- [[{n}]] — what it is\n" for n in names)},
+    )
+    assert merged == "## Materials\n" + "".join(f"- [[{n}]] — what it is\n" for n in names)
+
+
+def test_markers_in_the_frontmatter_begin_no_turns() -> None:
+    """A `---` far below makes all above it frontmatter: the sections stand behind it, and come once."""
+    note = "---\n<!-- turn id=a at=x n=1 by=b -->\n<!-- /turn a -->\n---\nA person's rule.\n"
+    merged = merge_note(note, {"Plan": "x"})
+    assert merge_note(merged, {"Plan": "x"}) == merged
+    assert merged.count("## Plan") == 1 and merged.startswith(note)
+
+
+def test_of_two_entries_for_a_material_the_one_that_says_something_is_taken() -> None:
+    """To merge the same again changes nothing, even if a model names a file twice and describes it once."""
+    new = {"Materials": "- [[a.md]]\n- [[b.md]]\n- [[a.md]] — what it is\n"}
+    merged = merge("", new)
+    assert merged == "## Materials\n- [[a.md]] — what it is\n- [[b.md]]\n"
+    assert merge(merged, new) == merged
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("# C#", "# C#"),
+        ("## a ##", "## a"),
+        ("# a # #", "# a"),
+        ("# # # #", ""),
+        ("# a \\#", "# a \\#"),
+        ("<!--\n-->", "\\<!--\n--\\>"),
+        ("<!--\n# a\n```\n# b\n```\n-->", "\\<!--\n# a\n```\n# b\n```\n--\\>"),
+    ],
+)
+def test_marks_behind_a_heading_and_comments_of_a_file_of_its_own(text: str, made: str) -> None:
+    """Marks that close a heading go, those of a word stay; a comment's lines are text; then all stays."""
+    safe = safe_markdown(text, lambda target: False)
+    assert made in ("", safe)
+    assert safe_markdown(safe, lambda target: False) == safe

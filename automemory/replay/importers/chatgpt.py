@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 from automemory.content import placeholder
 from automemory.replay.importers.branches import moment, newest_leaf, path_to
 from automemory.replay.importers.conversation import Draft, Found
-from automemory.replay.importers.kept import KeptMap
 from automemory.replay.importers.records import BadRecord, LeftOut, Sample, text
 from automemory.replay.importers.rows import any_record, wanted_records
+from automemory.replay.importers.spill import SpillMap
 
 _HIDDEN = {"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"}
 _TEXTS = ("text", "result", "output_str", "summary", "content", "name")
@@ -33,7 +33,7 @@ class ChatGPT:
 
 
 def _is_conversation(record: Any) -> bool:
-    return isinstance(record, dict) and isinstance(record.get("mapping"), (dict, KeptMap))
+    return isinstance(record, dict) and isinstance(record.get("mapping"), (dict, SpillMap))
 
 
 def _read(record: Mapping[str, Any], position: str) -> Iterator[Found]:

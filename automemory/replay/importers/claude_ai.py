@@ -16,8 +16,11 @@ from automemory.replay.importers.conversation import Draft, Found
 from automemory.replay.importers.records import BadRecord, LeftOut, Sample, text
 from automemory.replay.importers.rows import any_record, is_list, wanted_records
 
-_THINKING = re.compile(r"<antThinking>.*?</antThinking>\s*", re.DOTALL)
-_UNSHOWN = re.compile(r"\s*```\n?This block is not supported on your current device yet\.\n?```\s*")
+# Where the end is missing, the rest is passed over at once: not once more from each beginning.
+_THINKING = re.compile(r"<antThinking>.*?(?:(</antThinking>)\s*|\Z)", re.DOTALL)
+_UNSHOWN = re.compile(
+    r"(?:(?<!\s)\s++)?```\n?This block is not supported on your current device yet\.\n?```\s*"
+)
 _WORDS = {"text", "voice_note"}
 _OTHERS = CALLS | RESULTS | {"image", "document", "audio"}
 _FILE_KEYS = ("file_name", "name", "file_uuid")
@@ -86,7 +89,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any] | None:
     words = read_content(said).text or _UNSHOWN.sub("", text(row.get("text")))
     if isinstance(blocks, list) and not words and not rest:
         words = read_content(blocks).text
-    content = [*rest, _THINKING.sub("", words), *_files(row)]
+    content = [*rest, _THINKING.sub(lambda thought: "" if thought[1] else thought[0], words), *_files(row)]
     if not rest and not any(isinstance(part, str) and part.strip() for part in content):
         return None
     sender = row.get("sender") or row.get("role")

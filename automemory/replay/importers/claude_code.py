@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 from automemory.content import HIDDEN
 from automemory.replay.importers.branches import path_to
 from automemory.replay.importers.conversation import Draft, Found
-from automemory.replay.importers.kept import Kept
 from automemory.replay.importers.machine import is_command, is_placeholder, spoken
 from automemory.replay.importers.records import BadRecord, LeftOut, Sample, records, text
+from automemory.replay.importers.spill import SpillList
 from automemory.turn import parse_time
 
 _SPOKEN = {"user", "assistant"}
@@ -65,7 +65,7 @@ class _Session:
     """The lines of a transcript, and how they hang together."""
 
     def __init__(self) -> None:
-        self._rows: Kept[tuple[str, str, dict[str, Any]]] = Kept()
+        self._rows: SpillList[tuple[str, str, dict[str, Any]]] = SpillList()
         self._parents: dict[str, str | None] = {}
         self._prompts: set[str] = set()
         self._taken: set[str] = set()

@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 from automemory.errors import ConfigError
-from automemory.replay.importers.kept import Kept
 from automemory.replay.importers.records import BadRecord, LeftOut, Sample
+from automemory.replay.importers.spill import SpillList
 from automemory.turn import Message, fingerprint, parse_time, read_messages
 
 _COUNTER = re.compile(r"\D{0,12}\d{1,6}")
@@ -81,7 +81,7 @@ class Draft:
         """
         about = source or {}
         self._position = position
-        self._messages: Kept[Message] = Kept()
+        self._messages: SpillList[Message] = SpillList()
         self._seen: set[str] = set()
         self._seed = next((about[k] for k in _ID_KEYS if isinstance(about.get(k), str) and about[k]), "")
         self._chain = self._seed

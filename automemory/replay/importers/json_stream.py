@@ -15,7 +15,7 @@ from typing import Any
 import ijson  # type: ignore[import-untyped]
 
 from automemory.content import clean
-from automemory.replay.importers.kept import LIMIT, Kept, KeptMap
+from automemory.replay.importers.spill import LIMIT, SpillList, SpillMap
 from automemory.replay.importers.tidy import MAX_TEXT, Readable, Tidy
 
 DEEPEST = 200
@@ -32,7 +32,7 @@ class Broken(ValueError):
 def stream(file: Readable, *, items: bool) -> Iterator[Any]:
     """The items of an array, or else the values that stand one after another in the file.
 
-    A list or an object directly within a value may be a `Kept` or a `KeptMap` if it is large.
+    A list or an object directly within a value may be a `SpillList` or a `SpillMap` if it is large.
 
     Raises:
         Broken: where the parser gives up; what came before has been yielded.
@@ -121,7 +121,7 @@ class _Level:
             self.found.append(value)
         elif isinstance(self.found, dict):
             self.found[self.key] = value
-        elif isinstance(self.found, Kept):
+        elif isinstance(self.found, SpillList):
             self.found.append(value, size)
         else:
             self.found.put(self.key, value)
@@ -129,11 +129,11 @@ class _Level:
     def spill(self) -> None:
         """Put what there is so far on disk, and whatever follows."""
         if isinstance(self.found, list):
-            rows, self.found = self.found, Kept[Any](limit=LIMIT // 4)
+            rows, self.found = self.found, SpillList[Any](limit=LIMIT // 4)
             for row in rows:
                 self.found.append(row, self.size // len(rows))
         elif isinstance(self.found, dict):
-            values, self.found = self.found, KeptMap()
+            values, self.found = self.found, SpillMap()
             for key, value in values.items():
                 self.found.put(key, value)
 

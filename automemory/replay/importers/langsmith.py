@@ -15,10 +15,10 @@ from typing import Any, BinaryIO
 from automemory.errors import ConfigError
 from automemory.replay.importers.branches import moment
 from automemory.replay.importers.conversation import Draft, Found
-from automemory.replay.importers.kept import KeptMap
 from automemory.replay.importers.langchain_dump import flat
 from automemory.replay.importers.records import BadRecord, LeftOut, Sample, text
 from automemory.replay.importers.rows import any_record, is_list, wanted_records
+from automemory.replay.importers.spill import SpillMap
 from automemory.turn import Message, align, fingerprint, read_messages
 
 _THREADS = ("thread_id", "conversation_id", "session_id")
@@ -63,7 +63,7 @@ class _Runs:
     """Runs in any order, sorted into threads."""
 
     def __init__(self) -> None:
-        self._stored = KeptMap()
+        self._stored = SpillMap()
         self._roots: list[_Run] = []
         self._models: dict[str, list[_Run]] = {}
         self._positions: dict[str, str] = {}

@@ -16,11 +16,10 @@ _TAGS = (
     "codex_internal_context|recommended_plugins|permissions instructions|skill|INSTRUCTIONS"
 )
 _BEFORE = re.compile(rf"\A\s*<(?P<tag>{_TAGS})\b[^<>]*>.*?</(?P=tag)>\s*", re.DOTALL)
-_AFTER = re.compile(rf"<(?P<tag>{_TAGS})\b[^<>]*>(?:(?!<(?P=tag)\b).)*</(?P=tag)>\s*\Z", re.DOTALL)
+_CLOSED = re.compile(rf"</(?P<tag>{_TAGS})>\Z")
+_LONGEST_CLOSE = 3 + max(map(len, _TAGS.split("|")))
 _OPEN = re.compile(rf"\A\s*<(?:{_TAGS})\b")
 _COMMAND = re.compile(r"\A\s*<command-(?:name|message)>")
-_COMMAND_NAME = re.compile(r"<command-name>\s*/?(.*?)\s*</command-name>", re.DOTALL)
-_COMMAND_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _WRITTEN = re.compile(
     r"\s*(?:\[Request interrupted by user|Caveat: The messages below were generated|"
     r"This session is being continued from a previous conversation|"
@@ -72,13 +71,32 @@ def is_command(text: str) -> bool:
 def _without_blocks(text: str) -> str:
     while "<" in text and (block := _BEFORE.match(text)):
         text = text[block.end() :]
-    while text.rstrip().endswith(">") and (block := _AFTER.search(text)):
-        text = text[: block.start()].rstrip()
+    while (start := _last_block(text.rstrip())) is not None:
+        text = text[:start].rstrip()
     return text
+
+
+def _last_block(text: str) -> int | None:
+    """Where the block begins that a text ends with; None if it ends with none."""
+    closed = _CLOSED.search(text, max(0, len(text) - _LONGEST_CLOSE))
+    if closed is None:
+        return None
+    opening, start = re.compile(rf"<{closed['tag']}\b"), closed.start()
+    while (start := text.rfind(f"<{closed['tag']}", 0, start)) >= 0:
+        if opening.match(text, start):
+            inside = text.find(">", start)
+            return start if "<" not in text[start + 1 : inside] and inside < closed.start() else None
+    return None
 
 
 def _typed(text: str) -> str:
     """A command with its arguments; one without any is an echo of something done, not said."""
-    name, given = _COMMAND_NAME.search(text), _COMMAND_ARGS.search(text)
-    arguments = given[1].strip() if given else ""
-    return f"/{name[1]} {arguments}" if name and name[1] and arguments else ""
+    name = _inside(text, "command-name").removeprefix("/").strip()
+    arguments = _without_blocks(_inside(text, "command-args"))
+    return f"/{name} {arguments}" if name and arguments else ""
+
+
+def _inside(text: str, tag: str) -> str:
+    """What stands in the first element of this name; empty if there is none."""
+    inside, closed, _ = text.partition(f"<{tag}>")[2].partition(f"</{tag}>")
+    return inside.strip() if closed else ""

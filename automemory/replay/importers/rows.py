@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, TypeGuard
 
 from automemory.replay.importers.conversation import Draft, Found, read_conversation
-from automemory.replay.importers.kept import Kept
 from automemory.replay.importers.records import BadRecord, records
+from automemory.replay.importers.spill import SpillList
 
 WRAPPERS = ("conversations", "data", "items", "runs", "chats", "results")
 """Keys under which an export may hold its conversations, where it is not an array of them."""
@@ -19,7 +19,7 @@ WRAPPERS = ("conversations", "data", "items", "runs", "chats", "results")
 
 def is_list(value: Any) -> TypeGuard[Sequence[Any]]:
     """Whether a JSON value is a list, in memory or on disk."""
-    return isinstance(value, (list, Kept))
+    return isinstance(value, (list, SpillList))
 
 
 def held(record: Any, keys: tuple[str, ...]) -> Sequence[Any] | None:

@@ -9,10 +9,16 @@ from itertools import count
 from pathlib import PurePosixPath
 
 from automemory.errors import ConfigError
-from automemory.planning import DESCRIPTION_CHARS, TITLE_CHARS, one_line
 from automemory.vault import frontmatter, index, note, sections
 from automemory.vault.edits import Closing, CreateFile, Edit, Merge, SetFields, UpdateIndex
-from automemory.vault.event import EventHead, RecordedTurn, join_parts
+from automemory.vault.event import (
+    DESCRIPTION_CHARS,
+    TITLE_CHARS,
+    EventHead,
+    RecordedTurn,
+    join_parts,
+    one_line,
+)
 from automemory.vault.layout import day_index_path, link, turns_path
 from automemory.vault.relink import relinked
 from automemory.vault.revisions import AddText, DropTurns, MoveMaterials, Relink, RemoveEvent, TakeTurns

@@ -20,7 +20,7 @@ LIMIT = 16_000_000
 _COST = 200  # characters that an item takes beside its text
 
 
-class Kept(Sequence[T]):
+class SpillList(Sequence[T]):
     """A list that is only added to."""
 
     def __init__(self, file: IO[bytes] | None = None, limit: int = LIMIT) -> None:
@@ -87,7 +87,7 @@ class Kept(Sequence[T]):
         return found
 
 
-class KeptMap(Mapping[str, Any]):
+class SpillMap(Mapping[str, Any]):
     """A mapping whose values are in a file, its keys in memory."""
 
     def __init__(self) -> None:

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from automemory.content import clean
-from automemory.planning import DESCRIPTION_CHARS, TITLE_CHARS, one_line
-from automemory.synchronizer.paths import ToolRefused
+from automemory.errors import ToolRefused
 from automemory.vault import frontmatter
+from automemory.vault.event import DESCRIPTION_CHARS, TITLE_CHARS, one_line
 from automemory.vault.frontmatter import text_field
-from automemory.vault.prose import Resolves, entries, safe_entry, safe_text
-from automemory.vault.sections import SECTIONS, body_end, others, parse, words
+from automemory.vault.note import turns_start
+from automemory.vault.sanitize import Resolves, entries, safe_entry, safe_text
+from automemory.vault.sections import SECTIONS, others, parse, words
 
 _MOST_CHARS = 40_000
 STATUSES = ("active", "completed")
@@ -79,7 +80,7 @@ def read_note(content: str, scope_changed: bool) -> tuple[SectionPatch, list[str
     fields: Mapping[str, str] = {key: text_field(front.fields, key) for key in _FIELDS}
     if front.error:  # a colon in an unquoted title, mostly
         fields = {m[1]: m[2].strip().strip("\"'") for m in _FIELD.finditer(text[: front.body or 2_000])}
-    body = text[front.body : body_end(text, front.body)]
+    body = text[front.body : turns_start(text, front.body)]
     heading = _TITLE.search(body)
     title = fields.get("title") or (heading[1] if heading else "")
     patch = SectionPatch(

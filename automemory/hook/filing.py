@@ -17,7 +17,7 @@ from filelock import FileLock
 from automemory.hook.accept import parser
 from automemory.hook.transcript import session
 from automemory.settings import Settings, load_settings
-from automemory.vault.store import HOME
+from automemory.vault.store import home
 
 _SETTLED_S, _PATIENCE_S, _STEP_S = 0.5, 5.0, 0.1
 _LOG_BYTES = 200_000
@@ -30,10 +30,11 @@ def run(arguments: Sequence[str]) -> int:
     given = vars(parser().parse_args([host, *options]))
     settings = load_settings(**{name: value for name, value in given.items() if name != "host"})
     folder = settings.folder().expanduser()
-    with _logged(folder / HOME / "hook.log"):
+    own = home(folder)
+    with _logged(own / "hook.log"):
         try:
             _settle(Path(transcript))
-            with FileLock(folder / HOME / "hook.lock", mode=0o600):
+            with FileLock(own / "hook.lock", mode=0o600):
                 _file(Path(transcript), settings, event)
         except Exception:
             _log.exception("%s of %s", event, transcript)

@@ -19,7 +19,7 @@ from automemory.vault.quoting import escape, inline, live_links, read_inline
 Resolves = Callable[[str], bool]
 _MOST_INDENT = 12
 _LINE = re.compile(r"([ \t]*)(?:((?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$))(\[[ xX]\](?:[ \t]+|$))?)?(.*)", re.DOTALL)
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _FILE_LINK = re.compile(r"\[([^\[\]]*)\]\(((?![/#.])[^()<>\s:]+)\)")
 _QUOTE = re.compile(r"(?:>[ \t]?)+")
 
@@ -47,9 +47,8 @@ def safe_text(text: str, resolves: Resolves) -> str:
     listed = False
     for raw in clean(text).split("\n"):
         indent, mark, box, words = _parts(raw)
-        heading = _HEADING.fullmatch(words)
-        bold = heading and heading[2] and "*" not in heading[2]
-        line = safe_line(f"**{heading[2]}**" if heading and bold else words, resolves)
+        _, title = _heading(words)
+        line = safe_line(f"**{title}**" if title and "*" not in title else words, resolves)
         if line:
             lines.append(" " * (indent if listed else 0) + mark + box + line)
             listed = bool(mark) or (listed and indent > 0)
@@ -63,8 +62,10 @@ def safe_markdown(text: str, resolves: Resolves) -> str:
     lines = clean(text).split("\n")
     shown: list[str] = []
     code: list[str] = []
-    for line, inside in zip(lines, hidden(lines), strict=True):
-        if inside and not line.lstrip().startswith(("<!--", "%%")):
+    # A comment hides no code: what opens it is disarmed, and its lines are text.
+    uncommented = ["" if line.lstrip().startswith(("<!--", "%%")) else line for line in lines]
+    for line, inside in zip(lines, hidden(uncommented), strict=True):
+        if inside:
             code.append(line)
             continue
         shown += [escape("\n".join(code))] if code else []
@@ -109,12 +110,23 @@ def _parts(raw: str) -> tuple[int, str, str, str]:
     return min(indent, _MOST_INDENT), mark, box, match[4].strip()
 
 
+def _heading(line: str) -> tuple[str, str]:
+    """A heading's marks and its words; both empty where the line is none."""
+    match = _HEADING.fullmatch(line)
+    if match is None:
+        return "", ""
+    title = match[2].rstrip("# \t")
+    behind = match[2][len(title) :]
+    attached = len(behind) - len(behind.lstrip("#")) if title else 0  # as in `C#`
+    return match[1], title + behind[:attached]
+
+
 def _safe_block_line(line: str, resolves: Resolves) -> str:
     if quote := _QUOTE.match(line):
         return quote[0] + _safe_block_line(line[quote.end() :], resolves)
     indent, mark, box, words = _parts(line)
-    heading = _HEADING.fullmatch(words)
-    if heading and heading[2]:
-        return f"{heading[1]} {safe_line(heading[2], resolves)}"
+    level, title = _heading(words)
+    if title:
+        return f"{level} {safe_line(title, resolves)}"
     text = safe_line(words, resolves)
     return " " * indent + mark + box + text if text else ""

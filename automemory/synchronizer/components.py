@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Components:
     """The working parts behind one `Synchronizer`.
 
     Attributes:

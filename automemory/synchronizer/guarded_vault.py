@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from automemory.content import clean
+from automemory.errors import ToolRefused
 from automemory.intake import local_time
-from automemory.planning import DESCRIPTION_CHARS, TITLE_CHARS, one_line
-from automemory.synchronizer.offered import SectionPatch, check_status, read_note
-from automemory.synchronizer.paths import Guard, Spot, ToolRefused
-from automemory.synchronizer.reading import Shelf
+from automemory.synchronizer.paths import PathGuard, Spot
+from automemory.synchronizer.reading import Browser
+from automemory.synchronizer.section_patch import SectionPatch, check_status, read_note
 from automemory.synchronizer.writing import Done, Writer
-from automemory.vault.event import EventHead
+from automemory.vault.event import DESCRIPTION_CHARS, TITLE_CHARS, EventHead, one_line
 from automemory.vault.layout import DAILY, fold, folder_name, slugify
 from automemory.vault.store import Store
 
@@ -42,7 +42,7 @@ _FIELD_CHARS = 300
 _KEY = re.compile(r"[^\W\d_][\w-]{0,40}")
 
 
-class Desk:
+class GuardedVault:
     """Does what the tools are asked for, or refuses it.
 
     Args:
@@ -66,8 +66,8 @@ class Desk:
         redact: Callable[[str], str],
         clock: Callable[[], datetime],
     ) -> None:
-        self.guard = Guard(store.disk, agent, workspace)
-        self._shelf = Shelf(store.disk, zone, redact)
+        self.guard = PathGuard(store.disk, agent, workspace)
+        self._browser = Browser(store.disk, zone, redact)
         self._writer = Writer(store, agent, window_days, redact)
         self._agent = agent
         self._zone = zone
@@ -75,16 +75,16 @@ class Desk:
         self._clock = clock
 
     def list(self, path: object, recursive: bool) -> builtins.list[str]:
-        return self._shelf.list(self.guard.visible(path), recursive)
+        return self._browser.list(self.guard.visible(path), recursive)
 
     def stat(self, path: object) -> dict[str, Any]:
-        return self._shelf.stat(self.guard.visible(path))
+        return self._browser.stat(self.guard.visible(path))
 
     def read(self, path: object) -> str:
-        return self._shelf.read(self.guard.visible(path))
+        return self._browser.read(self.guard.visible(path))
 
     def fields(self, path: object) -> dict[str, Any]:
-        return self._shelf.fields(self.guard.visible(path))
+        return self._browser.fields(self.guard.visible(path))
 
     def write(self, path: object, content: object, overwrite: bool, scope_changed: bool) -> Done:
         """Write a summary note or a material, whichever the path is of."""

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from automemory.agent_vault import AgentVault
 from automemory.decision import Exchange
 from automemory.judge import Judge
-from automemory.planning import Located, Place
+from automemory.routing import Located, Place
 from automemory.turn import Step
-from automemory.vault.disk import Signature
 from automemory.vault.edits import Edit
 from automemory.vault.event import EventHead, RecordedTurn
+from automemory.vault.files import Signature
 from automemory.vault.quoting import read_inline
 from automemory.views import Patch, current_sections, linked, view_edits
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ViewUpdate:
     """What a turn does to its event's sections.
 
     Attributes:
@@ -35,7 +35,7 @@ class Kept:
     seen: Mapping[str, Signature | None] = field(default_factory=dict)
 
 
-class Keeper:
+class ViewKeeper:
     """Keeps sections as the note schema says, of events that have its form."""
 
     def __init__(self, vault: AgentVault, judge: Judge) -> None:
@@ -43,8 +43,8 @@ class Keeper:
         self._judge = judge
 
     async def keep(
-        self, head: EventHead, place: Place | None, block: RecordedTurn, located: Located, before: Kept
-    ) -> Kept:
+        self, head: EventHead, place: Place | None, block: RecordedTurn, located: Located, before: ViewUpdate
+    ) -> ViewUpdate:
         """What a turn does to its event's sections; nothing if there are none to keep.
 
         Args:
@@ -56,14 +56,14 @@ class Keeper:
         """
         schema = self._vault.options.schema
         if not schema.sections or schema.apart != bool(head.turns):
-            return Kept()
+            return ViewUpdate()
         event, files, seen = await asyncio.to_thread(self._vault.locator.kept, head, place)
         patch = before.patch
         if before.path != head.path:
             turn = Exchange.of(block.steps, block.at, read_inline(block.patch))
             patch = await self._judge.keep(schema, event, turn, current_sections(schema, files))
         edits = await asyncio.to_thread(self._edits, head, block, located, patch, files)
-        return Kept(head.path, patch, tuple(edits), seen)
+        return ViewUpdate(head.path, patch, tuple(edits), seen)
 
     def _edits(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from automemory import _terminal as terminal
+from automemory.cli import terminal
 
 if TYPE_CHECKING:
     from automemory.replay import ReplayReport, SourceReport

@@ -1,0 +1,203 @@
+"""A vault's SQLite file: opening it, transactions, and what becomes of a damaged one.
+
+One connection, one mutex; every write is a short `BEGIN IMMEDIATE` transaction.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from filelock import FileLock
+
+from automemory.errors import Unwritable
+from automemory.vault.tables import SCHEMA, VERSION
+
+_WAIT_S = 10.0
+
+
+class _Damaged(sqlite3.DatabaseError):
+    """The file is no database, or not one of ours."""
+
+
+class Database:
+    """The connection to `state.db`.
+
+    Args:
+        folder: The vault's `.automemory` folder; made if missing.
+        sync: Whether what is written is synced before it is reported.
+    """
+
+    def __init__(self, folder: Path, *, sync: bool = True) -> None:
+        self.path = folder / "state.db"
+        self._place = str(self.path)
+        self._sync = "FULL" if sync else "NORMAL"
+        self.damaged = False  # somebody wrote into the file, or took it away: it has to be opened anew
+        self._inode = 0
+        self._mutex = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._pid = 0
+        _databases.add(self)
+        with self._mutex, self._storage():
+            folder.mkdir(mode=0o700, exist_ok=True)
+            self._db()
+
+    @property
+    def synced(self) -> bool:
+        """Whether what is stored is synced before it is reported."""
+        return self._sync == "FULL"
+
+    @property
+    def lost(self) -> bool:
+        """Whether the file has to be opened anew: it is damaged, or no longer the one that was opened."""
+        try:
+            return self.damaged or os.stat(self._place).st_ino != self._inode  # noqa: PTH116 - before each use
+        except OSError:
+            return True
+
+    def close(self) -> None:
+        with self._mutex:
+            if self._connection is not None and self._pid == os.getpid():
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._connection.close()
+            self._connection = None
+
+    def checkpoint(self) -> None:
+        """Empty the write-ahead log into the database: filed text does not live on there."""
+        with self._mutex, contextlib.suppress(sqlite3.Error):
+            self._db().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._mutex, self._storage():
+            return self._db().execute(sql, values).fetchall()
+
+    @contextlib.contextmanager
+    def _write(self, sync: str | None = None) -> Iterator[sqlite3.Connection]:
+        with self._mutex, self._storage():
+            db = self._db()
+            db.execute(f"PRAGMA synchronous={sync if sync and self._sync == 'FULL' else self._sync}")
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    db.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def _storage(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.DatabaseError, OSError) as error:
+            passing = (OSError, sqlite3.OperationalError, sqlite3.IntegrityError)
+            self.damaged = self.damaged or not isinstance(error, passing) or _lacks_something(error)
+            reason = getattr(error, "strerror", None) or error
+            raise Unwritable(
+                f"{self.path.name!r} cannot be read or written ({reason}): check the disk and its permissions"
+            ) from error
+
+    def _db(self) -> sqlite3.Connection:
+        """The connection of this process: one opened before a fork must not be used after it."""
+        if self._connection is None or self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._connection = self._open()
+            self._inode = self.path.stat().st_ino
+        elif self.lost:
+            raise sqlite3.DatabaseError("it was removed or replaced")
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        """Open the file, made anew if there is none or it is damaged: by one process, in nobody's way."""
+        if self.path.exists():
+            with contextlib.suppress(_Damaged):
+                return self._connected()
+        with FileLock(self.path.with_name("vault.lock"), timeout=_WAIT_S, mode=0o600):
+            if self.path.exists():
+                try:
+                    return self._connected()
+                except _Damaged:
+                    set_aside(self.path)
+            _remove_logs(self.path)  # those of a file that was removed would be taken for the new one's
+            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
+            return self._connected()
+
+    def _connected(self) -> sqlite3.Connection:
+        """Connect; where several processes do so at once, the wait built into SQLite is not enough."""
+        deadline = time.monotonic() + _WAIT_S
+        while True:
+            try:
+                return self._connect()
+            except sqlite3.DatabaseError as error:
+                if not isinstance(error, sqlite3.OperationalError) or _lacks_something(error):
+                    raise _Damaged(str(error)) from error
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None, check_same_thread=False)
+        try:
+            for pragma in (
+                "journal_mode=WAL",
+                "secure_delete=ON",
+                "journal_size_limit=0",
+                f"synchronous={self._sync}",
+            ):
+                db.execute(f"PRAGMA {pragma}")
+            db.executescript(SCHEMA)
+            db.execute("INSERT OR IGNORE INTO meta VALUES('version', ?)", (str(VERSION),))
+            found = db.execute("SELECT value FROM meta WHERE key='version'").fetchone()[0]
+            if found != str(VERSION):
+                raise sqlite3.OperationalError(f"it is of version {found}, not {VERSION}: update automemory")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+_databases: WeakSet[Database] = WeakSet()
+_held: list[Database] = []
+
+
+def _before_fork() -> None:
+    """Have every thread leave SQLite, whose own locks would else stay taken in the child for ever."""
+    for database in sorted(_databases, key=id):
+        database._mutex.acquire()
+        _held.append(database)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop()._mutex.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+def set_aside(path: Path) -> None:
+    """Keep a damaged database for a person to look at; what it knew is read back from the notes."""
+    number = 1
+    while (aside := path.with_name(f"state.db.broken-{number}")).exists():
+        number += 1
+    path.rename(aside)
+    _remove_logs(path)
+
+
+def _remove_logs(path: Path) -> None:
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _lacks_something(error: Exception) -> bool:
+    """Whether a table or a column is missing: no wait will bring it back."""
+    return isinstance(error, sqlite3.OperationalError) and "no such" in str(error)
