@@ -58,6 +58,9 @@ class Compaction:
                     f"{name}={size!r}: the memory's model does not say how much it takes; give tokens"
                 )
 
+        if self.at[0] == self.keep[0] and self.keep[1] >= self.at[1]:
+            raise ConfigError(f"keep={self.keep!r}: give less than compact_at={self.at!r}, or all is kept")
+
     @property
     def note_chars(self) -> int:
         """Longest note: half of a context measured in tokens, which is not to be due at once again."""

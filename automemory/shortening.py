@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from heapq import heapify, heappop, heapreplace
 
 _SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=[-*+] )", re.MULTILINE)
@@ -27,13 +28,15 @@ def shortened(note: str, room: int) -> str:
         return text
     parts = [_Part(section, room, room - len(text)) for section in _SECTION.split(text)]
     size = sum(len(part.text) for part in parts)
-    while size > room:
-        longest = max(parts, key=lambda part: part.spare)
-        if not longest.spare:
-            break
-        size -= len(longest.text)
-        longest.drop_oldest()
-        size += len(longest.text)
+    longest = [(-part.spare, number) for number, part in enumerate(parts) if part.spare]
+    heapify(longest)
+    while size > room and longest:
+        number = longest[0][1]
+        size += parts[number].drop_oldest()
+        if parts[number].spare:
+            heapreplace(longest, (-parts[number].spare, number))
+        else:
+            heappop(longest)
     return cut("".join(part.text for part in parts), room)
 
 
@@ -58,20 +61,23 @@ class _Part:
         pieces = [_piece(part, max(least, spare + len(part.rstrip("\n")))) for part in parts]
         self._lead, self._entries = pieces[0], pieces[1:]
         self._dropped = 0
-
-    @property
-    def spare(self) -> int:
+        self.spare = sum(map(len, self._entries[:-1]))
         """How many characters of it may go: all but the newest entry."""
-        return sum(map(len, self._entries[:-1]))
 
     @property
     def text(self) -> str:
-        mark = _LEFT_OUT.format(count=self._dropped) if self._dropped else ""
-        return self._lead + mark + "".join(self._entries)
+        return self._lead + self._mark + "".join(self._entries[self._dropped :])
 
-    def drop_oldest(self) -> None:
-        del self._entries[0]
+    @property
+    def _mark(self) -> str:
+        return _LEFT_OUT.format(count=self._dropped) if self._dropped else ""
+
+    def drop_oldest(self) -> int:
+        """Drop an entry; returns by how many characters the text is longer then."""
+        gone, before = len(self._entries[self._dropped]), len(self._mark)
+        self.spare -= gone
         self._dropped += 1
+        return len(self._mark) - before - gone
 
 
 def _piece(text: str, most: int) -> str:

@@ -24,6 +24,7 @@ from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from automemory import AutoMemory, __version__
 from automemory.acceptance import Acceptance
@@ -41,8 +42,14 @@ def line(number: int) -> str:
     role = ("user", "assistant")[number % 2]
     content: Any = f"Step {number}: {WORDS}" if role == "user" else [{"type": "text", "text": WORDS}]
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(START + 2 * number))
-    about = {"type": role, "uuid": f"u{number}", "sessionId": "s", "timestamp": at, "isSidechain": False}
-    parent = {"parentUuid": f"u{number - 1}" if number else None}
+    about = {
+        "type": role,
+        "uuid": str(UUID(int=number)),
+        "sessionId": "s",
+        "timestamp": at,
+        "isSidechain": False,
+    }
+    parent = {"parentUuid": str(UUID(int=number - 1)) if number else None}
     return json.dumps({**about, **parent, "message": {"role": role, "content": content}}) + "\n"
 
 

@@ -279,9 +279,9 @@ TARGETS = {
     ),
     "labelled": Target(("automemory.evaluate.labelled",), text.labelled, (), _S, EXPORTS[-1:]),
     "patches": Target(
-        ("automemory.synchronizer.reply", "automemory.synchronizer.result"),
+        ("automemory.synchronizer.reply", "automemory.synchronizer.result", "automemory.shortening"),
         text.patches,
-        _calls("synchronizer.result", "shortened", more=(40,)),
+        _calls("shortening", "shortened", more=(40,)),
         _N,
         (
             {

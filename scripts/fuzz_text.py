@@ -193,8 +193,9 @@ def labelled(given: Any) -> None:
 
 def patches(given: Any) -> None:
     from automemory.injected import without_marked
+    from automemory.shortening import shortened
     from automemory.synchronizer.reply import PatchReply
-    from automemory.synchronizer.result import SynchronizerResult, shortened
+    from automemory.synchronizer.result import SynchronizerResult
     from automemory.vault.sections import merge_note
 
     (text,) = texts_of(given, 1)

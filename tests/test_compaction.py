@@ -49,18 +49,18 @@ TURN = st.sampled_from(["ha", "hcta", "hctctcta", "hct", "ctcta"])
 @given(st.lists(TURN, min_size=1, max_size=12).map("".join), st.integers(1, 30), st.integers(1, 30))
 def test_no_result_is_parted_from_its_call(kinds: str, at: int, keep: int) -> None:
     messages = history(kinds)
-    cut = Compaction(("messages", at), ("messages", keep)).cut(messages)
+    cut = Compaction(("messages", keep + at), ("messages", keep)).cut(messages)
     kept = messages[cut:]
     made = {call["id"] for m in kept if isinstance(m, AIMessage) for call in m.tool_calls}
     assert {m.tool_call_id for m in kept if isinstance(m, ToolMessage)} <= made
-    assert cut == 0 or (len(messages) >= at and len(kept) >= min(keep, len(messages)))
+    assert cut == 0 or (len(messages) >= keep + at and len(kept) >= keep)
 
 
 @given(st.lists(TURN, min_size=1, max_size=12).map("".join), st.integers(1, 30))
 def test_last_question_always_stays(kinds: str, keep: int) -> None:
     """However long the turn under way is, the model still sees what it was asked, and once."""
     messages = history(f"s{kinds}")
-    cut = Compaction(("messages", 1), ("messages", keep)).cut(messages)
+    cut = Compaction(("messages", keep + 1), ("messages", keep)).cut(messages)
     after = compacted(messages, cut, "note")[1:]
     asked = [m for m in messages if m.type == "human"]
     assert not asked or [m.id for m in after].count(asked[-1].id) == 1
@@ -83,6 +83,12 @@ def test_tokens_and_fractions_are_counted_as_langchain_does() -> None:
 def test_sizes_that_make_no_sense_are_named(open_memory: Open, size: Any) -> None:
     with pytest.raises(ConfigError, match="compact_at="):
         AutoMemoryMiddleware(open_memory("one"), compact_at=size)
+
+
+def test_keeping_more_than_would_be_compacted_is_refused(open_memory: Open) -> None:
+    """It would ask the model again at every step."""
+    with pytest.raises(ConfigError, match="keep="):
+        AutoMemoryMiddleware(open_memory("one"), compact_at=("messages", 10))
 
 
 def test_fraction_needs_a_model_that_says_how_much_it_takes(open_memory: Open) -> None:

@@ -19,6 +19,7 @@ from automemory.vault.catalog import stream_key, turn_rows
 from automemory.vault.commit import Basis
 from automemory.vault.edits import Edit, Plan
 from automemory.vault.event import EventHead, RecordedTurn, read_head
+from automemory.vault.files import Signature
 from automemory.vault.layout import (
     DAY,
     day_index_path,
@@ -60,6 +61,7 @@ class Editor:
         self._root = own_folder(vault)
         self._reader = Reader(self._root)
         self._store = Store(self._root, sync=sync)
+        self._read: dict[str, Signature | None] = {}  # what notes were when they were read
 
     def merge(self, kept: str, joined: str) -> Correction:
         """Join two events of one stream and day: the first one stays, with the turns and materials of both.
@@ -223,13 +225,16 @@ class Editor:
         if not self._store.disk.is_plain(path):
             raise VaultError(f"{path!r} is, or lies behind, a symbolic link: correct it where it really is")
         self._store.catalog.refresh_note(path)
-        text = (self._store.disk.read(path) or b"").decode("utf-8", "surrogateescape")
+        text = self._text(path)
         front = frontmatter.read(text)
         head = read_head(path, front.fields)
         if head is None or (not broken and (front.error or not front.fields)):
             raise VaultError(f"{path!r}: {front.error or 'there is no frontmatter'}: repair it by hand first")
-        record = (self._store.disk.read(head.record) or b"").decode("utf-8", "surrogateescape")
-        return Noted(head, text, record)
+        return Noted(head, text, self._text(head.record) if head.record != path else text)
+
+    def _text(self, path: str) -> str:
+        self._read[path] = self._store.disk.signature(path)
+        return (self._store.disk.read(path) or b"").decode("utf-8", "surrogateescape")
 
     def _event_of(self, path: str) -> str | None:
         """The event's note whose turns stand in a file; None if that is no event's."""
@@ -270,7 +275,8 @@ class Editor:
     ) -> Correction:
         head = event.head if event else None
         stream = stream_key(head.agent, head.thread) if head and head.thread else ""
-        signatures = {p: self._store.disk.signature(p) for p in [*([head.path] if head else []), *further]}
+        edited = [*([head.path, head.record] if head else []), *further]
+        signatures = {path: self._read.get(path) or self._store.disk.signature(path) for path in edited}
         known = {path: found for path, found in signatures.items() if found}
         basis = Basis(self._store.state.version(stream), known, absent)
         plan = Plan(tuple(edits), stream) if edits else None

@@ -142,6 +142,8 @@ def rebuild_day(store: Store, day: str) -> Iterator[str]:
         signatures = {}
         for event in events:
             signatures[event.path] = store.disk.signature(event.path)
+        if read_day(places, day)[0] != events:  # the signatures may be of what came after
+            continue
         data = store.disk.read(day_index_path(day))
         if data is None and store.disk.signature(day_index_path(day)):
             raise Unwritable(f"{day_index_path(day)!r} is no file: move it away")

@@ -214,7 +214,8 @@ class Disk:
     def probe(self, folder: str) -> None:
         """Raise `Unwritable` if a small file cannot be written in a folder."""
         place = self.resolve(folder) / PROBE
-        self._write_whole(place, b"\0" * 4096, 0o600)
+        with contextlib.suppress(FileNotFoundError):  # who opened the vault just now took it for left behind
+            self._write_whole(place, b"\0" * 4096, 0o600)
         remove(place)
 
     def remove_temporary(self, path: str, temporary: str) -> None:

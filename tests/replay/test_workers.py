@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ import pytest
 from automemory.cli import main
 from automemory.errors import ConfigError
 from automemory.replay.deciding import decide_ahead
-from automemory.replay.workers import Processes, RayCluster, Workers, open_workers
+from automemory.replay.workers import Decided, Processes, RayCluster, Workers, open_workers
 from automemory.settings import Settings, load_settings
-from automemory.turn import Turn, read_messages, split_turns
+from automemory.turn import Message, Turn, read_messages, split_turns
 
 TASKS = [
     ["Why does login.py bounce back to itself?", "Does that happen with a new password as well?", "Thanks!"],
@@ -110,6 +110,33 @@ def test_worker_that_fails_twice_leaves_the_conversation_to_the_writer(settings:
 
     with Workers(settings, Failing()) as workers:
         assert list(workers.decide([1], turns)) == [(1, None)]
+
+
+class _Held:
+    """A cluster of two that answers at once."""
+
+    size = 2
+
+    def submit(self, turns: Sequence[Turn], settings: Settings) -> Decided:
+        return list
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(("chars", "ahead"), [(1_000, 6), (20_000_000, 3)])
+def test_large_conversations_are_read_ahead_in_smaller_numbers(
+    settings: Settings, chars: int, ahead: int
+) -> None:
+    """Memory does not hold six of them because there are two workers: each has one, and one more is read."""
+    read: list[int] = []
+
+    def turns_of(number: int) -> list[Turn]:
+        read.append(number)
+        return [Turn((Message("user", "x" * chars, id=str(number)),))]
+
+    decided = Workers(settings, _Held()).decide(range(9), turns_of)
+    assert [(next(decided)[0], len(read)) for _ in range(3)] == [(0, ahead), (1, ahead + 1), (2, ahead + 2)]
+    assert [item for item, _ in decided] == [3, 4, 5, 6, 7, 8]
 
 
 def test_budget_of_calls_is_not_multiplied(vault: Path) -> None:

@@ -139,3 +139,10 @@ def test_long_piece_gives_way_only_as_far_as_others_need_it() -> None:
     beside = shortened(f"## Plan\n{plan}\n\n## Findings\n{entries}\n## Next\n- [ ] Go on\n", 1_000)
     assert beside.index("## Findings") < 220 and "- Finding 89\n" in beside and "- [ ] Go on" in beside
     assert 950 < len(beside) <= 1_000 and "older entries" in beside
+
+
+def test_a_note_of_thousands_of_entries_is_shortened_in_one_pass() -> None:
+    """Half a megabyte of entries or of sections comes down to the newest (minutes if it were quadratic)."""
+    entries = "".join(f"- entry {number}\n" for number in range(40_000))
+    assert shortened(f"## Progress\n{entries}", 80).endswith("- entry 39999\n")
+    assert len(shortened("## Progress\n- a\n- b\n" * 20_000, 80)) == 80

@@ -143,6 +143,6 @@ def test_torn_blocks_are_taken_once() -> None:
 
 def test_text_is_added_once_even_if_it_moves_what_counts_as_the_turns() -> None:
     """A `%%` in what is added may make a comment of a `## Turns`; to add it again changes nothing."""
-    for text in (f"%%\na\n{note.TURNS}\n\n{note.TURNS}\n", f"a\n\n{note.TURNS}\n", "a"):
+    for text in (f"%%\na\n%%\n{note.TURNS}\n\n{note.TURNS}\n%%\n", f"a\n\n{note.TURNS}\n", "a"):
         once = with_text(text, "x\n%%\ny")
         assert with_text(once, "x\n%%\ny") == once != text
