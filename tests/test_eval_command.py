@@ -19,6 +19,12 @@ WORDS = [
     "Now something else: book me a flight from Berlin to Rome on Friday",
     "What is the cheapest flight on that day?",
 ]
+REPLIES = [
+    "I changed the check in login.py, so that an empty password gets a clear message.",
+    "Yes, everything above 128 characters is refused in login.py.",
+    "There are three flights from Berlin to Rome on Friday, the first at 9:40.",
+    "The flight at 14:05 is the cheapest one.",
+]
 
 
 CUT = json.dumps({"intent": "new", "continue": False, "new_event_slug": "flight", "confidence": 0.9})
@@ -28,8 +34,8 @@ GO_ON = json.dumps({"intent": "develop", "continue": True, "summary_patch": "Mor
 def conversation(name: str, **more: Any) -> str:
     turns = [
         utterance
-        for number, words in enumerate(WORDS)
-        for utterance in ({"role": "user", "text": words}, {"role": "assistant", "text": f"Answer {number}."})
+        for words, reply in zip(WORDS, REPLIES, strict=True)
+        for utterance in ({"role": "user", "text": words}, {"role": "assistant", "text": reply})
     ]
     return json.dumps({"id": name, "turns": turns, "boundaries": [4]} | more) + "\n"
 
