@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
 from automemory._process import alive, renew_after_fork
@@ -37,6 +37,9 @@ _CHECKPOINT = 100  # commits
 _NEAR = 20  # events looked through for one that is not settled
 
 
+Durability = Literal["fsync", "os"]
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """The settings of a memory; see `AutoMemory` for their meaning."""
@@ -49,12 +52,13 @@ class Options:
     single_stream: bool = False
     decide_timeout_s: float = 20.0
     lock_timeout_s: float = 10.0
-    sync: bool = True
+    durability: Durability = "fsync"
     placeholders: tuple[str, ...] = ()
     schema: NoteSchema = field(default_factory=NoteSchema)
 
     def __post_init__(self) -> None:
         one_of("recent_scope", self.scope, ("agent", "stream"))
+        one_of("durability", self.durability, get_args(Durability))
         above_zero(decide_timeout_s=self.decide_timeout_s, lock_timeout_s=self.lock_timeout_s)
 
 
@@ -106,7 +110,7 @@ class AgentVault:
                 raise ConfigError(
                     f"vault={str(o.root)!r}: give values for {', '.join(o.placeholders)} with `filled`"
                 )
-            self._store = Store(o.root, sync=o.sync, lock_timeout_s=o.lock_timeout_s)
+            self._store = Store(o.root, sync=o.durability == "fsync", lock_timeout_s=o.lock_timeout_s)
             self._locator = Locator(self._store, o.agent, o.limits, o.scope, o.schema)
             self.waiting |= {r.id for r in self.pending() if not alive(r.owner)}
         return self._store

@@ -10,11 +10,10 @@ from contextlib import contextmanager, nullcontext
 from copy import copy
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from automemory._worker import blocking, worker
-from automemory.agent_vault import Options
-from automemory.checks import above_zero, one_of
+from automemory.agent_vault import Durability, Options
 from automemory.condenser import Condenser
 from automemory.deciders import choose
 from automemory.decision import Decider, Granularity, NotifyCandidate
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from automemory.synchronizer.result import SynchronizerResult
     from automemory.synchronizer.settings import Strategy
 
-Durability = Literal["fsync", "os"]
 OnFailure = Literal["continue", "error"] | Callable[[Exception], object]
 
 
@@ -113,8 +111,6 @@ class AutoMemory:
         max_message_chars: int = 20_000,
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
-        one_of("durability", durability, get_args(Durability))
-        above_zero(max_calls_per_day=1 if max_calls_per_day is None else max_calls_per_day)
         prompts = Path(prompts_dir) if prompts_dir is not None else None
         chosen = choose(
             decider,
@@ -125,7 +121,7 @@ class AutoMemory:
             max_calls_per_day=max_calls_per_day,
         )
         redactor = make_redactor(redact)
-        template = Template(os.fspath(vault))
+        self._template = template = Template(os.fspath(vault))
         options = Options(
             root=Path(vault).expanduser(),
             agent=check_agent_id(agent_id) if agent_id else "",
@@ -135,7 +131,7 @@ class AutoMemory:
             single_stream=single_stream,
             decide_timeout_s=decide_timeout_s,
             lock_timeout_s=lock_timeout_s,
-            sync=durability == "fsync",
+            durability=durability,
             placeholders=template.names,
             schema=load_schema(note_schema),
         )
@@ -144,9 +140,7 @@ class AutoMemory:
         self._engine = Engine(options, intake, judge, clock, worker)
         self._recorder = Recorder(self._engine, background=background)
         self._condenser = Condenser(self._engine, self._recorder, model, redactor, prompts, clock)
-        self.background = background
-        self.decide_timeout_s = decide_timeout_s
-        self._template = template
+        self.background, self.decide_timeout_s = background, decide_timeout_s
         self._pool = Pool(self._member, lambda member: worker.submit(member._recorder.release()))
 
     @property

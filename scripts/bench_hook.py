@@ -61,7 +61,7 @@ def prepared(folder: Path, lines: int) -> tuple[Path, Path]:
     assert found is not None
     with AutoMemory(vault, decider="local", durability="os") as memory:
         memory.record(found.turns[0], thread_id=found.stream)
-    opened = AgentVault(Options(vault, sync=False), lambda: datetime.now().astimezone(), redact)
+    opened = AgentVault(Options(vault, durability="os"), lambda: datetime.now().astimezone(), redact)
     acceptance = Acceptance(opened, Intake(redact))
 
     async def accept() -> None:

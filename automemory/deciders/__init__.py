@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from automemory.checks import above_zero
 from automemory.decision import Decider, Summarizer
 from automemory.errors import ConfigError
 
@@ -29,10 +30,12 @@ def choose(
     """The decider that is meant, the one that stands in for it, and who sums up.
 
     Raises:
-        ConfigError: if there is no decider of that name, or it needs a model and has none that can be set up.
+        ConfigError: if there is no decider of that name, it needs a model and has none that can be set up, or
+            a budget is not above 0.
     """
     from automemory.deciders.local import LocalDecider
 
+    above_zero(max_calls_per_day=1 if max_calls_per_day is None else max_calls_per_day)
     local = LocalDecider(encoder)
     if not isinstance(decider, str):
         return decider, local, decider if isinstance(decider, Summarizer) else local
