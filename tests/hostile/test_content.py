@@ -103,7 +103,12 @@ def test_text_is_kept_and_means_nothing(open_memory: Open, vault: Path, what: st
         call = {"id": f"c{number}", "name": text, "args": {"key": text}}
         result = memory.record(
             [
-                {"role": "user", "content": text, "id": f"u{number}"},
+                {
+                    "role": "user",
+                    "content": text,
+                    "id": f"u{number}",
+                    "timestamp": f"2026-05-28T10:0{number}:00Z",
+                },
                 {"role": "assistant", "content": text, "tool_calls": [call]},
                 {"role": "tool", "tool_call_id": f"c{number}", "content": text, "name": text},
                 {"role": "assistant", "content": word},
