@@ -84,6 +84,14 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+@app.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+def hook(words: Annotated[list[str] | None, typer.Argument()] = None) -> int:
+    """Serve a coding agent's hook: see `automemory hook --help`."""
+    from automemory.hook.accept import run
+
+    return run(words or ["--help"])
+
+
 @app.callback()
 def _globals(
     version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False,
