@@ -58,7 +58,9 @@ def faults(how: str, met: list[str]) -> Iterator[dict[str, Any]]:
             yield {"at": at, "how": how}
         if operation == "os.write":
             yield {"at": at, "how": how, "half": True}
-    yield {"at": len(met) - 1, "how": how, "after": True}
+    done = [at for at, operation in enumerate(met) if operation != IDLE]
+    if done:
+        yield {"at": done[-1], "how": how, "after": True}
 
 
 def interrupted(vault: Path, ready: Prepared, fault: dict[str, Any]) -> Job:
