@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,7 @@ SCRIPTS = Path(__file__).parent.parent / "scripts"
 def test_the_demo_is_cut_about_where_a_person_would(
     open_memory: Callable[..., AutoMemory], vault: Path
 ) -> None:
-    """No change of task is missed, few turns are cut off from theirs, and explicit returns go back."""
+    """No change of task is missed, few turns are cut off from theirs, and what the README shows is there."""
     labels = list(json.loads((SCRIPTS / "demo-expected.json").read_text(encoding="utf-8"))["turns"].values())
     memory = open_memory(decider="local", timezone="Asia/Shanghai", recent_scope="stream")
     replay([SCRIPTS / "demo-conversation.jsonl"], memory)
@@ -28,3 +29,6 @@ def test_the_demo_is_cut_about_where_a_person_would(
     wanted = {i for i in range(1, len(labels)) if labels[i] != labels[i - 1]}
     assert len(wanted - cuts) == 0
     assert len(cuts - wanted) <= 4
+    readme = (SCRIPTS.parent / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^automemory (?:show|chain) (\S+)$", readme, re.MULTILINE)
+    assert len(shown) == 2 and [len(reader.chain(ref)) for ref in shown] == [1, 2]
