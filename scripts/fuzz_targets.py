@@ -51,7 +51,7 @@ def _read_as(name: str, row: Callable[[str], Any]) -> Callable[[str], object]:
     """A call of an importer with a file of one record that holds a text."""
 
     def call(text: str) -> object:
-        from automemory.replay.importers import importer_for
+        from automemory.replay.importers.registry import importer_for
 
         return list(importer_for(io.BytesIO(), name).read(io.BytesIO(json.dumps(row(text)).encode())))
 

@@ -130,7 +130,8 @@ def prompting(given: Any) -> None:
 
 
 def importers(given: Any) -> None:
-    from automemory.replay.importers import IMPORTERS, Conversation, importer_for
+    from automemory.replay.importers.conversation import Conversation
+    from automemory.replay.importers.registry import IMPORTERS, importer_for
 
     for raw in _files(given):
         file = io.BytesIO(raw)

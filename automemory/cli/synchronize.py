@@ -70,7 +70,8 @@ def _messages(path: Path) -> Sequence[Message]:
     Raises:
         ImportFailed: if it holds none, or several.
     """
-    from automemory.replay.importers import Conversation, importer_for
+    from automemory.replay.importers.conversation import Conversation
+    from automemory.replay.importers.registry import importer_for
 
     with path.open("rb") as file:
         found = [item for item in importer_for(file).read(file) if isinstance(item, Conversation)]

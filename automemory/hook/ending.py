@@ -12,8 +12,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from automemory.hook.transcript import Session, session_of
-from automemory.replay.importers import Conversation, importer_for
+from automemory.hook.transcript import Session, importer_of, session_of
+from automemory.replay.importers.conversation import Conversation
 
 LONG = 2_000_000
 _HEAD, _TAIL = 256_000, 512_000
@@ -50,7 +50,7 @@ def beginning(transcript: Path) -> str:
             head = io.BytesIO(file.read(_HEAD).rpartition(b"\n")[0])
     except OSError:  # told when it is read as a whole
         return ""
-    importer = importer_for(head)
+    importer = importer_of(head)
     found = importer.read(head) if importer.name == _FORM else iter(())
     return next((f.id for f in found if isinstance(f, Conversation)), "")
 

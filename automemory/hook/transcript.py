@@ -7,8 +7,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from automemory.errors import ImportFailed
-from automemory.replay.importers import Conversation, importer_for
+from automemory.replay.importers.claude_code import ClaudeCode
+from automemory.replay.importers.codex import Codex
+from automemory.replay.importers.conversation import Conversation, Importer
+from automemory.replay.importers.detection import detected
 from automemory.turn import Turn, split_turns
+
+_FORMATS = (ClaudeCode(), Codex())
+"""What the hosts write, which is not all that a replay reads: the host waits while it is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +53,19 @@ def session_of(file: BinaryIO, *, finished: bool, said: str) -> Session | None:
     """As `session`, of an open file."""
     if not file.read(1):
         return None
-    found = [f for f in importer_for(file).read(file) if isinstance(f, Conversation)]
+    found = [f for f in importer_of(file).read(file) if isinstance(f, Conversation)]
     if not found:
         return None
     turns = split_turns(list(found[0].messages))
     last = turns[-1]
     over = finished and bool(last.reply_text) and last.reply_text.strip().endswith(said.strip())
     return Session(found[0].id, (*turns[:-1], replace(last, complete=over)))
+
+
+def importer_of(file: BinaryIO) -> Importer:
+    """The importer that reads a transcript.
+
+    Raises:
+        ImportFailed: if it is none of a host that is known.
+    """
+    return detected(file, _FORMATS)

@@ -23,7 +23,8 @@ from automemory.decision import BoundaryDecision, DecisionContext, Granularity, 
 from automemory.errors import ImportFailed
 from automemory.evaluate import Labelled, Score, is_labelled, read_labelled, score
 from automemory.memory import AutoMemory
-from automemory.replay.importers import Conversation, importer_for
+from automemory.replay.importers.conversation import Conversation
+from automemory.replay.importers.registry import importer_for
 from automemory.turn import split_turns
 
 Key = tuple[str, int]

@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 
 from automemory.errors import ImportFailed
 from automemory.intake import local_time
-from automemory.replay.importers import Conversation
+from automemory.replay.importers.conversation import Conversation
 from automemory.replay.reading import Entry, OnProgress, Progress, in_order, read_all, turns_of
 from automemory.replay.sources import find_sources
 from automemory.replay.spool import Spool

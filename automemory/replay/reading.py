@@ -12,7 +12,9 @@ from zoneinfo import ZoneInfo
 
 from automemory.errors import ImportFailed
 from automemory.intake import local_time
-from automemory.replay.importers import BadRecord, Conversation, LeftOut, importer_for
+from automemory.replay.importers.conversation import Conversation
+from automemory.replay.importers.records import BadRecord, LeftOut
+from automemory.replay.importers.registry import importer_for
 from automemory.replay.sources import Source
 from automemory.replay.spool import Spool
 from automemory.replay.summary import ReplayReport, SourceReport

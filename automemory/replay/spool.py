@@ -14,7 +14,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from automemory.replay.importers import Conversation
+from automemory.replay.importers.conversation import Conversation
 from automemory.replay.importers.spill import SpillList
 from automemory.turn import Message
 

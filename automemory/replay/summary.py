@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from automemory.replay.importers import BadRecord
+from automemory.replay.importers.records import BadRecord
 
 SHOWN = 20
 """Bad records of a source that are told one by one."""

@@ -7,7 +7,9 @@ import json
 from collections import Counter
 from typing import Any
 
-from automemory.replay.importers import BadRecord, Conversation, LeftOut, importer_for
+from automemory.replay.importers.conversation import Conversation
+from automemory.replay.importers.records import BadRecord, LeftOut
+from automemory.replay.importers.registry import importer_for
 
 AT = 1_767_225_600  # 2026-01-01, midnight in UTC
 

@@ -20,7 +20,7 @@ from automemory.decision import BoundaryDecision, DecisionContext, Verdict
 from automemory.errors import ImportFailed
 from automemory.memory import AutoMemory
 from automemory.replay import Progress, ReplayReport, replay, survey
-from automemory.replay.importers import Conversation
+from automemory.replay.importers.conversation import Conversation
 from automemory.replay.spool import Spool
 from automemory.turn import Message
 from automemory.vault.reader import Reader

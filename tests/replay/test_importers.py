@@ -25,9 +25,10 @@ from langchain_core.messages import (
 from saved import HELLO, SAVED, find, format_of, lines, read
 
 from automemory.errors import ConfigError, ImportFailed
-from automemory.replay.importers import FORMATS, Conversation, importer_for
+from automemory.replay.importers.conversation import Conversation
 from automemory.replay.importers.json_stream import Broken, stream
 from automemory.replay.importers.records import records
+from automemory.replay.importers.registry import FORMATS, importer_for
 from automemory.replay.importers.tidy import MAX_TEXT
 
 ODD = "a\u2028b\u2029c\u0085d\x0be\x0cf\rg"

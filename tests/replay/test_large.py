@@ -15,7 +15,8 @@ from saved import chatgpt, find, line, lines, node, one
 
 from automemory.message import Message
 from automemory.replay import survey
-from automemory.replay.importers import Conversation, json_stream, spill, tidy
+from automemory.replay.importers import json_stream, spill, tidy
+from automemory.replay.importers.conversation import Conversation
 from automemory.replay.importers.json_stream import stream
 from automemory.replay.importers.spill import SpillList, SpillMap
 from automemory.replay.spool import Spool

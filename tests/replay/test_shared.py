@@ -32,7 +32,7 @@ pytestmark = [
 )
 def test_a_sample_is_recognised_and_read(sample: Path) -> None:
     """B42: by its content alone; every conversation has messages, and no name comes twice."""
-    from automemory.replay.importers import importer_for
+    from automemory.replay.importers.registry import importer_for
 
     with sample.open("rb") as file:
         assert importer_for(file).name == NAMES[sample.parent.name]

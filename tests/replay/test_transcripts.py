@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from saved import event, find, item, line, lines, meta, one, read, said
 
-from automemory.replay.importers import importer_for
 from automemory.replay.importers.machine import spoken
+from automemory.replay.importers.registry import importer_for
 
 MESSAGE = "second records of a message"
 HOST = "lines that the host wrote"
