@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from automemory._version import __version__
 
 if TYPE_CHECKING:
+    from automemory.boundary import BoundaryDecision
     from automemory.callback import AsyncAutoMemoryCallbackHandler, AutoMemoryCallbackHandler
-    from automemory.decision import BoundaryDecision, NotifyCandidate, Verdict
+    from automemory.decision import NotifyCandidate, Verdict
     from automemory.errors import AutoMemoryError
     from automemory.memory import AutoMemory
     from automemory.middleware import AutoMemoryMiddleware
@@ -48,7 +49,7 @@ _HOMES = {
     "AutoMemoryCallbackHandler": "callback",
     "AutoMemoryError": "errors",
     "AutoMemoryMiddleware": "middleware",
-    "BoundaryDecision": "decision",
+    "BoundaryDecision": "boundary",
     "Message": "turn",
     "NotifyCandidate": "decision",
     "Reader": "vault.reader",

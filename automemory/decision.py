@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, Literal, Protocol, runtime_checkable
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 from automemory.turn import Step
+
+if TYPE_CHECKING:
+    from automemory.boundary import BoundaryDecision
 
 Granularity = Literal["coarse", "default", "fine"]
 By = Literal["local", "llm", "fallback", "host", "placed"]
 
-NOTHING = frozenset({"null", "none", "n/a", "nil", "undefined"})
 RECENT_TURNS = 8
 _MARK = " … "  # of words left out
 USER_CHARS, REPLY_CHARS, ACTION_CHARS, MAX_ACTIONS = 1600, 800, 240, 12
@@ -132,28 +132,6 @@ class DecisionContext:
     recent: tuple[RecentEvent, ...] = ()
     notify: tuple[NotifyCandidate, ...] = ()
     granularity: Granularity = "default"
-
-
-def _empty_if_nothing(value: Any) -> Any:
-    """Text without space around it; empty for null and for words that mean nothing."""
-    if value is None:
-        return ""
-    text = value.strip() if isinstance(value, str) else value
-    return "" if isinstance(text, str) and text.lower() in NOTHING else text
-
-
-Words = Annotated[str, BeforeValidator(_empty_if_nothing)]
-"""A model's text, of which null and `"null"` are none, so that neither ever names a folder."""
-
-
-class BoundaryDecision(BaseModel):
-    """The answer to "does this turn go on with the active event?", as on the wire."""
-
-    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True, extra="ignore", frozen=True)
-
-    continue_: bool = Field(alias="continue")
-    new_event_slug: Words = ""
-    summary_patch: Words = ""
 
 
 @dataclass(frozen=True, slots=True)

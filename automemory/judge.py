@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, get_args
 
 from automemory import planning
+from automemory.boundary import BoundaryDecision
 from automemory.checks import one_of
 from automemory.content import clean
 from automemory.deciders import extract
 from automemory.decision import (
-    BoundaryDecision,
     By,
     Decider,
     DecisionContext,

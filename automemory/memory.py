@@ -27,7 +27,7 @@ from automemory.redact import make_redactor
 from automemory.reference import LIMIT
 from automemory.result import EventRef, Status, TurnResult
 from automemory.routing import Limits
-from automemory.schema import load_schema
+from automemory.schema_file import load_schema
 from automemory.segmenter import Graph
 from automemory.turn import Message, read_messages, split_turns
 from automemory.vault.layout import check_agent_id

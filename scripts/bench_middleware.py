@@ -23,7 +23,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.tools import tool
 
 from automemory import AutoMemory, AutoMemoryMiddleware
-from automemory.decision import BoundaryDecision, DecisionContext, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import DecisionContext, Verdict
 
 
 class Model(GenericFakeChatModel):

@@ -23,8 +23,9 @@ from typing import Any
 
 from automemory import __version__
 from automemory.acceptance import Acceptance
+from automemory.boundary import BoundaryDecision
 from automemory.deciders.local import LocalDecider
-from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
+from automemory.decision import DecisionContext, EventSummary, EventView, Exchange, Verdict
 from automemory.engine import Engine
 from automemory.memory import AutoMemory
 from automemory.vault.commit import Committer

@@ -68,7 +68,7 @@ def injected(given: Any) -> None:
 
 
 def schema(given: Any) -> None:
-    from automemory.schema import load_schema
+    from automemory.schema_file import load_schema
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "own.yaml")

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import DecisionContext, EventSummary, EventView, Exchange, Verdict
 from automemory.memory import AutoMemory
 
 sys.path.insert(0, str(Path(__file__).parent))  # for `stub_openai`, beside the tests

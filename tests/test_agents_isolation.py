@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from automemory.decision import BoundaryDecision, NotifyCandidate, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import NotifyCandidate, Verdict
 from automemory.memory import AutoMemory
 from automemory.vault.note import blocks
 from automemory.vault.reader import Reader

@@ -16,7 +16,8 @@ import pytest
 from agents import person, said, says, thread
 from langchain.agents import create_agent
 
-from automemory.decision import BoundaryDecision, DecisionContext, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import DecisionContext, Verdict
 from automemory.memory import AutoMemory
 from automemory.middleware import AutoMemoryMiddleware
 from automemory.vaults import Pool
@@ -87,7 +88,8 @@ def test_agent_does_not_wait_for_the_decision(open_memory: Open, vault: Path) ->
 
 SCRIPT = """
 import asyncio, sys
-from automemory.decision import BoundaryDecision, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import Verdict
 from automemory.memory import AutoMemory
 class Slow:
     async def decide(self, context):

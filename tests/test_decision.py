@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from automemory.boundary import BoundaryDecision
 from automemory.decision import (
     ACTION_CHARS,
     MAX_ACTIONS,
     RECENT_TURNS,
     REPLY_CHARS,
     USER_CHARS,
-    BoundaryDecision,
     EventView,
     Exchange,
     cut_middle,

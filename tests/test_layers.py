@@ -15,10 +15,10 @@ MODULES = {
     for path in ROOT.rglob("*.py")
 }
 CORE = [
-    *["content", "message", "turn", "decision", "result", "errors"],
+    *["content", "message", "turn", "decision", "boundary", "result", "errors"],
     *["redact", "injected", "shortening", "intake", "trace"],
 ]
-PURE = ["schema", "offers", "vaults", "routing", "planning", "views"]
+PURE = ["schema", "schema_file", "offers", "vaults", "routing", "planning", "views"]
 ENGINE = [
     *["agent_vault", "locator", "judge", "acceptance", "closer", "view_keeper"],
     *["turn_nodes", "segmenter", "engine", "recorder", "routing", "planning", "views"],

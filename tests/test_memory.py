@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, EventView, Exchange, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import DecisionContext, EventSummary, EventView, Exchange, Verdict
 from automemory.errors import ConfigError
 from automemory.memory import AutoMemory
 from automemory.turn import Message, ToolCall, Turn

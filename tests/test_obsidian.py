@@ -11,7 +11,8 @@ import frontmatter
 import obsidiantools.api as obsidian
 import pytest
 
-from automemory.decision import BoundaryDecision, DecisionContext, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import DecisionContext, Verdict
 from automemory.memory import AutoMemory
 from automemory.replay import replay
 

@@ -13,8 +13,9 @@ from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from automemory.boundary import BoundaryDecision
 from automemory.deciders.prompting import boundary_messages
-from automemory.decision import BoundaryDecision, DecisionContext, Exchange, NotifyCandidate, Verdict
+from automemory.decision import DecisionContext, Exchange, NotifyCandidate, Verdict
 from automemory.errors import ConfigError
 from automemory.memory import AutoMemory
 from automemory.middleware import AutoMemoryMiddleware

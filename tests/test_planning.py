@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from automemory.decision import BoundaryDecision, EventSummary, EventView, Exchange, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import EventSummary, EventView, Exchange, Verdict
 from automemory.intake import Accepted
 from automemory.planning import block_of, close_edits
 from automemory.routing import Limits, Located, Place, route, target, trivial

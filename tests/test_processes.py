@@ -24,7 +24,8 @@ Files = Callable[[], dict[str, str]]
 DECIDER = """
 import asyncio, json, sys
 from datetime import datetime
-from automemory.decision import BoundaryDecision, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import Verdict
 from automemory.memory import AutoMemory
 from automemory.turn import Turn
 

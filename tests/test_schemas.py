@@ -18,7 +18,8 @@ from automemory.decision import EventView, Exchange, NotifyCandidate, Verdict, V
 from automemory.errors import ConfigError
 from automemory.memory import AutoMemory
 from automemory.replay.deciding import Ahead, _Watched
-from automemory.schema import NoteSchema, load_schema
+from automemory.schema import NoteSchema
+from automemory.schema_file import load_schema
 from automemory.synchronizer.materials import found
 from automemory.turn import Step, Turn
 from automemory.vault import note

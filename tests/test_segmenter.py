@@ -11,15 +11,8 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from automemory.decision import (
-    BoundaryDecision,
-    DecisionContext,
-    EventSummary,
-    EventView,
-    Exchange,
-    NotifyCandidate,
-    Verdict,
-)
+from automemory.boundary import BoundaryDecision
+from automemory.decision import DecisionContext, EventSummary, EventView, Exchange, NotifyCandidate, Verdict
 from automemory.memory import AutoMemory
 from automemory.vault.reader import Reader
 

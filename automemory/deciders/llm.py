@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, field_validator
 
+from automemory.boundary import BoundaryDecision, Words
 from automemory.deciders import extract
 from automemory.deciders.cues import is_acknowledgement
 from automemory.deciders.endpoint import Answer, AskError, Endpoint, Messages
@@ -23,7 +24,6 @@ from automemory.deciders.prompting import (
     view_messages,
 )
 from automemory.decision import (
-    BoundaryDecision,
     DecisionContext,
     EventSummary,
     EventView,
@@ -32,7 +32,6 @@ from automemory.decision import (
     Verdict,
     ViewContext,
     ViewPatch,
-    Words,
 )
 
 if TYPE_CHECKING:

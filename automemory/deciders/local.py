@@ -11,20 +11,14 @@ from dataclasses import replace
 
 import anyio.to_thread
 
+from automemory.boundary import BoundaryDecision
 from automemory.deciders import extract
 from automemory.deciders.cues import is_acknowledgement
 from automemory.deciders.encoder import Encoder, UseEncoder
 from automemory.deciders.features import Look, features, probe
 from automemory.deciders.returns import going_back
 from automemory.deciders.scorer import Ensemble, Scorer, shipped
-from automemory.decision import (
-    BoundaryDecision,
-    DecisionContext,
-    EventSummary,
-    EventView,
-    Exchange,
-    Verdict,
-)
+from automemory.decision import DecisionContext, EventSummary, EventView, Exchange, Verdict
 
 
 class LocalDecider:

@@ -13,8 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from automemory.boundary import NOTHING
 from automemory.content import clean
-from automemory.decision import NOTHING
 
 MAX_DEPTH = 32
 _NAMES = "think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad|seed:think"

@@ -15,11 +15,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from automemory.boundary import BoundaryDecision
 from automemory.deciders.llm import BoundaryReply, is_asked, leaves_event
 from automemory.deciders.local import LocalDecider
 from automemory.deciders.prompting import boundary_messages, check_prompts
 from automemory.deciders.replies import read_object
-from automemory.decision import BoundaryDecision, DecisionContext, Granularity, Verdict
+from automemory.decision import DecisionContext, Granularity, Verdict
 from automemory.errors import ImportFailed
 from automemory.evaluate import Labelled, Score, is_labelled, read_labelled, score
 from automemory.memory import AutoMemory

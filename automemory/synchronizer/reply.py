@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from automemory.boundary import NOTHING, Words
 from automemory.content import as_json
-from automemory.decision import NOTHING, Words
 from automemory.vault.layout import slugify
 
 _NOT_WORDS = re.compile(r"[\W_]+")

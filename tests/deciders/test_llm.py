@@ -13,11 +13,12 @@ import pytest
 from conversations import LOGIN, context, event, recent
 from stub_openai import Reply, Request, StubOpenAI
 
+from automemory.boundary import BoundaryDecision
 from automemory.deciders.breaker import Breaker
 from automemory.deciders.endpoint import AskError
 from automemory.deciders.llm import LLMDecider
 from automemory.deciders.local import LocalDecider
-from automemory.decision import BoundaryDecision, DecisionContext, EventSummary, Exchange, Verdict
+from automemory.decision import DecisionContext, EventSummary, Exchange, Verdict
 from automemory.errors import ConfigError
 
 Make = Callable[..., LLMDecider]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from automemory.boundary import BoundaryDecision
 from automemory.decision import (
-    BoundaryDecision,
     DecisionContext,
     EventSummary,
     EventView,

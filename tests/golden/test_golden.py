@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 import yaml
 
+from automemory.boundary import BoundaryDecision
 from automemory.decision import (
-    BoundaryDecision,
     DecisionContext,
     EventSummary,
     EventView,

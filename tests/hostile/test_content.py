@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from zoo import DAY, NOW
 
+from automemory.boundary import BoundaryDecision
 from automemory.content import clean
-from automemory.decision import BoundaryDecision, EventSummary, NotifyCandidate, Verdict
+from automemory.decision import EventSummary, NotifyCandidate, Verdict
 from automemory.errors import AutoMemoryError, ConfigError, VaultError
 from automemory.maintenance.doctor import examine
 from automemory.memory import AutoMemory
-from automemory.schema import load_schema
+from automemory.schema_file import load_schema
 from automemory.synchronizer.toolkit import VaultToolkit
 from automemory.vault.reader import Reader
 

@@ -26,7 +26,8 @@ MakeTurn = Callable[..., list[dict[str, Any]]]
 LONGEST_S = 60.0  # of one turn: what a wait for the lock and one for a decision may take together
 WRITER = """
 import json, sys, time
-from automemory.decision import BoundaryDecision, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import Verdict
 from automemory.memory import AutoMemory
 
 class Scripted:

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from zoo import DAY, NOW
 
-from automemory.decision import BoundaryDecision, EventSummary, NotifyCandidate, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import EventSummary, NotifyCandidate, Verdict
 from automemory.errors import AutoMemoryError
 from automemory.maintenance.doctor import examine
 from automemory.memory import AutoMemory

@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from automemory.decision import BoundaryDecision, EventSummary, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import EventSummary, Verdict
 from automemory.errors import VaultError
 from automemory.maintenance.doctor import examine, repair
 from automemory.maintenance.rebuild import rebuild

@@ -16,7 +16,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from saved import SAVED, chat, chatgpt, claude, line, lines, node
 
-from automemory.decision import BoundaryDecision, DecisionContext, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import DecisionContext, Verdict
 from automemory.errors import ImportFailed
 from automemory.memory import AutoMemory
 from automemory.replay import Progress, ReplayReport, replay, survey

@@ -308,7 +308,8 @@ def test_model_text_never_breaks_the_frontmatter(
     open_memory: Open, turn: MakeTurn, vault: Path, hostile: str
 ) -> None:
     """B55: titles and descriptions come straight from a model and are read back as they were, on one line."""
-    from automemory.decision import BoundaryDecision, Verdict
+    from automemory.boundary import BoundaryDecision
+    from automemory.decision import Verdict
 
     decision = BoundaryDecision(continue_=False, new_event_slug="one", summary_patch=hostile)
     open_memory(Verdict(decision, "llm", title=hostile)).record(turn(1))

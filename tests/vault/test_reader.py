@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from automemory.decision import BoundaryDecision, EventSummary, EventView, Exchange, Verdict
+from automemory.boundary import BoundaryDecision
+from automemory.decision import EventSummary, EventView, Exchange, Verdict
 from automemory.errors import PathEscape, VaultError
 from automemory.memory import AutoMemory
 from automemory.vault.reader import Reader
