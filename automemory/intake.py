@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-from pydantic import TypeAdapter
 
 from automemory.checks import above_zero
 from automemory.content import clean
@@ -19,7 +17,7 @@ from automemory.errors import ConfigError
 from automemory.injected import without_marked
 from automemory.message import shown
 from automemory.redact import Redactor
-from automemory.turn import Message, Turn
+from automemory.turn import Message, ToolCall, Turn
 
 _LEFT_OUT = re.compile(r"\(… (\d{1,12}) characters left out …\)")
 _ID = re.compile(r"[\w.-]{1,128}")
@@ -78,11 +76,22 @@ class Accepted:
     event: str | None = None
 
     def dump(self) -> str:
-        return _adapter().dump_json(self).decode()
+        """As JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False, default=datetime.isoformat)
 
     @classmethod
     def load(cls, payload: str) -> Accepted:
-        return _adapter().validate_json(payload)
+        """What was dumped.
+
+        Raises:
+            ValueError: if it is no such turn.
+        """
+        try:
+            given = json.loads(payload)
+            turn = Turn(tuple(map(_stored_message, given["turn"]["messages"])), given["turn"]["complete"])
+            return cls(turn, given["thread"], datetime.fromisoformat(given["at"]), given["event"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"a turn is expected here ({error})") from error
 
 
 def _nothing(message: Message) -> bool:
@@ -198,9 +207,9 @@ def local_time(at: datetime, zone: ZoneInfo | None) -> datetime:
     return local.replace(microsecond=0)
 
 
-@lru_cache(maxsize=1)
-def _adapter() -> TypeAdapter[Accepted]:
-    return TypeAdapter(Accepted)
+def _stored_message(given: Mapping[str, Any]) -> Message:
+    at = datetime.fromisoformat(given["at"]) if given["at"] else None
+    return Message(**{**given, "at": at, "tool_calls": tuple(ToolCall(**c) for c in given["tool_calls"])})
 
 
 def _cut(text: str, head: str, tail: str, limit: int) -> str:

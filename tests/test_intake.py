@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from automemory.injected import marked, without_marked
 from automemory.intake import Accepted, Intake, local_time
@@ -87,19 +88,48 @@ def test_excluded_tool_takes_its_calls_and_results_along() -> None:
     assert [c.name for m in found for c in m.tool_calls] == ["bash"]
 
 
-def test_accepted_turn_comes_back_from_its_payload() -> None:
-    turn = Turn(
-        (
-            Message("user", "a", "m1", datetime(2026, 5, 27, tzinfo=UTC)),
-            Message("assistant", tool_calls=(ToolCall("f", "{}", "c1"),)),
-            Message("tool", "r", tool_call_id="c1", name="f", error=True),
-        ),
-        complete=False,
-    )
-    at = datetime(2026, 5, 27, 12, tzinfo=ZoneInfo("Asia/Shanghai"))
-    accepted = Accepted(turn, "t", at, "new")
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+MAYBE = st.none() | WORDS
+CALLS = st.builds(ToolCall, WORDS, WORDS, MAYBE)
+ZONES = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+TIMES = st.datetimes(datetime(1970, 1, 10), datetime(9999, 12, 20), timezones=ZONES | st.timezones())
+
+
+def accepted_turns(times: st.SearchStrategy[datetime]) -> st.SearchStrategy[Accepted]:
+    calls = st.lists(CALLS, max_size=2).map(tuple)
+    message = st.builds(Message, WORDS, WORDS, MAYBE, st.none() | times, calls, MAYBE, MAYBE, st.booleans())
+    turn = st.builds(Turn, st.lists(message, max_size=3).map(tuple), complete=st.booleans())
+    return st.builds(Accepted, turn, WORDS, times, MAYBE)
+
+
+def times(accepted: Accepted) -> list[str]:
+    """With their offsets, which do not count when times are compared."""
+    said = [m.at for m in accepted.turn.messages if m.at]
+    return [at.isoformat() for at in (accepted.at, *said)]
+
+
+@given(accepted_turns(TIMES))
+def test_accepted_turn_comes_back_from_its_payload(accepted: Accepted) -> None:
+    """Whatever was said, with its ids, its calls and its times to the offset."""
     loaded = Accepted.load(accepted.dump())
-    assert loaded == accepted and loaded.at.isoformat() == at.isoformat()
+    assert loaded == accepted and times(loaded) == times(accepted)
+
+
+@given(accepted_turns(st.datetimes(datetime(1970, 1, 10), datetime(9999, 12, 20), timezones=ZONES)))
+def test_payload_is_the_json_of_the_values(accepted: Accepted) -> None:
+    """It reads the same to pydantic, and what pydantic writes of the values is read: turns that a version
+    which used it left waiting are filed.
+    """
+    adapter = TypeAdapter(Accepted)
+    assert adapter.validate_json(accepted.dump()) == accepted
+    assert Accepted.load(adapter.dump_json(accepted).decode()) == accepted
+
+
+@pytest.mark.parametrize("payload", ["", "null", "[]", "{}", '{"turn": 3}', '{"turn": {"messages": ["a"]}}'])
+def test_payload_that_is_no_turn_is_told(payload: str) -> None:
+    """A damaged `state.db` is looked at by the doctor, which passes over what it cannot read."""
+    with pytest.raises(ValueError):
+        Accepted.load(payload)
 
 
 @pytest.mark.parametrize(
