@@ -35,7 +35,7 @@ from automemory.redact import Redactor
 from automemory.routing import Located
 from automemory.schema import NoteSchema
 from automemory.turn import steps
-from automemory.vault.layout import slugify
+from automemory.vault.naming import slugify
 from automemory.views import Patch, extracted
 
 T = TypeVar("T")

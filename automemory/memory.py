@@ -30,7 +30,7 @@ from automemory.routing import Limits
 from automemory.schema_file import load_schema
 from automemory.segmenter import Graph
 from automemory.turn import Message, read_messages, split_turns
-from automemory.vault.layout import check_agent_id
+from automemory.vault.naming import check_agent_id
 from automemory.vaults import Pool, Template
 
 if TYPE_CHECKING:

@@ -11,14 +11,8 @@ from automemory.routing import Located, Target
 from automemory.turn import Step
 from automemory.vault.edits import Closing, Create, CreateFile, Edit, SetFields, UpdateIndex
 from automemory.vault.event import DESCRIPTION_CHARS, TITLE_CHARS, EventHead, RecordedTurn, folded, one_line
-from automemory.vault.layout import (
-    day_index_path,
-    event_path,
-    folder_name,
-    link,
-    numbered,
-    turns_path,
-)
+from automemory.vault.layout import day_index_path, event_path, folder_name, link, turns_path
+from automemory.vault.naming import numbered
 from automemory.vault.note import new_note, new_turns, turn_block
 from automemory.vault.quoting import inline, live_links
 from automemory.vault.sections import parse

@@ -12,13 +12,8 @@ from automemory.intake import Accepted
 from automemory.vault.edits import Closing
 from automemory.vault.event import DESCRIPTION_CHARS, TITLE_CHARS, EventHead, one_line
 from automemory.vault.files import Signature
-from automemory.vault.layout import (
-    fallback_slug,
-    fold,
-    parse_event_path,
-    slug_from_words,
-    slugify,
-)
+from automemory.vault.layout import fold, parse_event_path
+from automemory.vault.naming import fallback_slug, slug_from_words, slugify
 
 Route = Literal["continue", "switch", "day-end", "cap", "open", "extend"]
 TRIVIAL_CHARS = 600

@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Any, Generic, TypeVar
 
 from automemory.errors import ConfigError
-from automemory.vault.layout import safe_component
+from automemory.vault.naming import safe_component
 
 T = TypeVar("T")
 OPEN = 64

@@ -136,16 +136,11 @@ TARGETS = {
         (NOTE, [NOTE, "[[a/b.md]]"]),
     ),
     "layout": Target(
-        _vault("layout"),
+        _vault("layout", "naming"),
         vault.layout,
-        _calls(
-            "vault.layout",
-            "slugify",
-            "slug_from_words",
-            "parse_link",
-            "parse_event_path",
-            "safe_path",
-            "check_agent_id",
+        (
+            *_calls("vault.layout", "parse_link", "parse_event_path", "safe_path"),
+            *_calls("vault.naming", "slugify", "slug_from_words", "check_agent_id"),
         ),
         _S,
         ("fix the login", ["C# in .NET", "a/b.md"]),

@@ -255,14 +255,15 @@ def layout(given: Any) -> None:
     import regex
 
     from automemory.vault import layout as y
+    from automemory.vault import naming as n
 
     text, more = texts_of(given, 2)
-    for slug in (y.slugify(text), y.slug_from_words(text)):
+    for slug in (n.slugify(text), n.slug_from_words(text)):
         if slug is not None:
             same(bool(regex.fullmatch(r"[\p{L}\p{Nd}\p{M}]+(?:-[\p{L}\p{Nd}\p{M}]+)*", slug)), True)
             same(len(slug) <= 60 and len(slug.encode()) <= 120, True)
             same(y.fold(slug), slug)
-            same(y.slugify(slug) in (slug, None), True)
+            same(n.slugify(slug) in (slug, None), True)
             same(y.parse_event_path(y.event_path("2026-05-28", slug)), ("2026-05-28", slug))
             same(str(y.safe_path(f"daily/{slug}.md")), f"daily/{slug}.md")
     try:
@@ -270,7 +271,7 @@ def layout(given: Any) -> None:
         same(path.is_absolute() or ".." in path.parts, False)
     except PathEscape:
         pass
-    for check in (y.check_agent_id, y.safe_component):
+    for check in (n.check_agent_id, n.safe_component):
         try:
             name = check(text)
             same(check(name), name)

@@ -70,7 +70,7 @@ def test_values_know_no_vault(module: str) -> None:
 @pytest.mark.parametrize("module", within("deciders"))
 def test_deciders_know_no_vault(module: str) -> None:
     """Nor the engine: a decider sees a context and gives a verdict. How a slug is made is all it may ask."""
-    assert reaches(module, "vault") <= {"vault.layout"}
+    assert reaches(module, "vault") <= {"vault.naming"}
     assert not reaches(module, "memory", "synchronizer", "replay", "cli", *ENGINE)
 
 
@@ -106,7 +106,7 @@ def test_only_the_turn_graph_sees_both_vault_and_deciders() -> None:
     both = {
         m
         for m in MODULES
-        if reaches(m, "vault") - {"vault.layout", "vault.reader"} and reaches(m, "deciders")
+        if reaches(m, "vault") - {"vault.naming", "vault.reader"} and reaches(m, "deciders")
     }
     assert both <= {"memory", "engine", "judge"}
 
@@ -127,7 +127,7 @@ INTEGRATIONS = [
 def test_integrations_see_only_the_front_door(module: str) -> None:
     """Not the engine, the graph's parts, or what writes to the disk."""
     assert not reaches(module, *ENGINE)
-    pure = {"vault.event", "vault.layout", "vault.links"}
+    pure = {"vault.event", "vault.layout", "vault.naming", "vault.links"}
     reading = {"vault.reader", "vault.backlinks", "vault.places", "vault.resolver"}
     assert reaches(module, "vault") <= pure | (reading if module == "notify" else {"vault.reader"})
 

@@ -20,7 +20,7 @@ from automemory.deciders.keywords import STOP_WORDS as STOP_WORDS
 from automemory.deciders.results import outcome
 from automemory.deciders.sentences import capitalized, content_size, ended, sentences, shorten
 from automemory.decision import Exchange
-from automemory.vault.layout import slugify
+from automemory.vault.naming import slugify
 
 TITLE_CHARS, PATCH_CHARS, SUMMARY_CHARS = 60, 200, 400
 

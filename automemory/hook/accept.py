@@ -209,7 +209,7 @@ def _acceptance(settings: Mapping[str, str]) -> Acceptance:
     from automemory.agent_vault import AgentVault, Options
     from automemory.intake import Intake, zone_of
     from automemory.redact import make_redactor
-    from automemory.vault.layout import check_agent_id
+    from automemory.vault.naming import check_agent_id
 
     agent = check_agent_id(settings["agent_id"]) if settings["agent_id"] else ""
     options = Options(Path(settings["vault"]).expanduser(), agent, zone_of(settings["timezone"]))

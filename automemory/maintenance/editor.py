@@ -24,15 +24,12 @@ from automemory.vault.layout import (
     DAY,
     day_index_path,
     event_path,
-    fallback_slug,
     fold,
     folder_name,
     note_of,
-    numbered,
     parse_event_path,
-    slug_from_words,
-    slugify,
 )
+from automemory.vault.naming import fallback_slug, numbered, slug_from_words, slugify
 from automemory.vault.reader import Reader
 from automemory.vault.revise import is_view
 from automemory.vault.revisions import DropTurns

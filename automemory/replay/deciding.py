@@ -29,7 +29,8 @@ from automemory.decision import (
 from automemory.errors import DecisionError
 from automemory.settings import Settings
 from automemory.turn import Turn
-from automemory.vault.layout import fold, slugify
+from automemory.vault.layout import fold
+from automemory.vault.naming import slugify
 
 if TYPE_CHECKING:
     from automemory.memory import AutoMemory

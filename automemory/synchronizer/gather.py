@@ -15,7 +15,8 @@ from automemory.synchronizer.transcript import spoken
 from automemory.vault import note, sections
 from automemory.vault.disk import Disk
 from automemory.vault.event import EventHead
-from automemory.vault.layout import DAILY, fold, folder_name, parse_link, safe_path, slugify
+from automemory.vault.layout import DAILY, fold, folder_name, parse_link, safe_path
+from automemory.vault.naming import slugify
 from automemory.vault.reader import Reader
 
 _FILES, _EVENTS = 100, 20

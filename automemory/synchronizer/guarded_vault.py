@@ -16,7 +16,8 @@ from automemory.synchronizer.reading import Browser
 from automemory.synchronizer.section_patch import SectionPatch, check_status, read_note
 from automemory.synchronizer.writing import Done, Writer
 from automemory.vault.event import DESCRIPTION_CHARS, TITLE_CHARS, EventHead, one_line
-from automemory.vault.layout import DAILY, fold, folder_name, slugify
+from automemory.vault.layout import DAILY, fold, folder_name
+from automemory.vault.naming import slugify
 from automemory.vault.store import Store
 
 if TYPE_CHECKING:

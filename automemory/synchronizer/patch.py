@@ -12,7 +12,7 @@ from automemory.synchronizer.gather import Gathered, folder_of, titled
 from automemory.synchronizer.journal import Journal
 from automemory.synchronizer.reply import PatchReply
 from automemory.synchronizer.toolkit import SectionPatch, VaultToolkit
-from automemory.vault.layout import slugify
+from automemory.vault.naming import slugify
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 from automemory.errors import ConfigError, PathEscape, ToolRefused
 from automemory.vault.disk import Disk
 from automemory.vault.files import portable
-from automemory.vault.layout import DAILY, DAY, fold, folder_name, safe_path, slugify
+from automemory.vault.layout import DAILY, DAY, fold, folder_name, safe_path
+from automemory.vault.naming import slugify
 
 _UNPORTABLE = re.compile(r'[<>:"|?*%]|[. ]$')
 _MOST_BYTES = 160

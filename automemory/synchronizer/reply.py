@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from automemory.boundary import NOTHING, Words
 from automemory.content import as_json
-from automemory.vault.layout import slugify
+from automemory.vault.naming import slugify
 
 _NOT_WORDS = re.compile(r"[\W_]+")
 _SHORTEST_ECHO = 20

@@ -22,7 +22,7 @@ from automemory.synchronizer.prompting import PROMPTS, check_prompts
 from automemory.synchronizer.result import SynchronizerResult
 from automemory.synchronizer.settings import Settings, Strategy
 from automemory.synchronizer.toolkit import VaultToolkit
-from automemory.vault.layout import check_agent_id
+from automemory.vault.naming import check_agent_id
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -24,7 +24,7 @@ from automemory.synchronizer.paths import workspace_folder
 from automemory.synchronizer.section_patch import SectionPatch
 from automemory.synchronizer.writing import Done, How
 from automemory.vault.event import EventHead
-from automemory.vault.layout import check_agent_id
+from automemory.vault.naming import check_agent_id
 from automemory.vault.store import Store
 
 if TYPE_CHECKING:

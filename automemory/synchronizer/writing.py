@@ -21,7 +21,8 @@ from automemory.vault.commit import Basis
 from automemory.vault.edits import CreateFile, Edit, Merge, Plan, SetFields, UpdateIndex
 from automemory.vault.event import EventHead, read_head
 from automemory.vault.files import Signature
-from automemory.vault.layout import day_index_path, fold, link, numbered
+from automemory.vault.layout import day_index_path, fold, link
+from automemory.vault.naming import numbered
 from automemory.vault.note import turns_start
 from automemory.vault.sanitize import safe_markdown
 from automemory.vault.store import Store

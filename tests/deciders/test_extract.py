@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from automemory.deciders import extract
 from automemory.deciders.results import outcome
 from automemory.decision import Exchange
-from automemory.vault.layout import slugify
+from automemory.vault.naming import slugify
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,20 @@ from hypothesis import strategies as st
 
 from automemory.errors import ConfigError, PathEscape
 from automemory.vault.layout import (
-    check_agent_id,
     day_index_path,
     event_path,
-    fallback_slug,
     fold,
     folder_name,
     link,
-    numbered,
     parse_event_path,
     parse_link,
-    safe_component,
     safe_path,
+)
+from automemory.vault.naming import (
+    check_agent_id,
+    fallback_slug,
+    numbered,
+    safe_component,
     slug_from_words,
     slugify,
 )
