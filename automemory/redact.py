@@ -22,16 +22,19 @@ _log = logging.getLogger(__name__)
 # Detectors of detect-secrets, each with what a text must hold to make it worth running. Left out are those
 # that are slow on hostile text (AWS, JWT, npm, …; own rules below), report IP addresses, or need entropy.
 _DETECTORS: dict[str, tuple[str, ...]] = {
-    "discord": (".",),
     "github_token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-    "gitlab_token": ("gl", "GR1348941"),
-    "mailchimp": tuple(f"-us{n}" for n in range(1, 10)),
+    "mailchimp": tuple(f"-us{n}" for n in range(10)),
     "pypi_token": ("pypi-",),
     "sendgrid": ("SG.",),
-    "slack": ("xox", "hooks.slack.com"),
     "square_oauth": ("sq0csp-",),
     "stripe": ("k_live_",),
-    "twilio": ("AC", "SK"),
+}
+# Of these the shape has to be there: they begin as words do that stand in any text, or in either case.
+_SHAPED = {
+    "discord": re.compile(r"\.[\w-]{6}\.[\w-]{27}"),
+    "gitlab_token": re.compile(r"gl[a-z]{2,9}-[\w-]{20}|GR1348941"),
+    "slack": re.compile(r"xox[abposr]-\d|hooks\.slack\.com", re.IGNORECASE),
+    "twilio": re.compile(r"(?:AC|SK)[a-z0-9]{32}"),
 }
 _TOKEN_CHAR = re.compile(r"[A-Za-z0-9_-]")
 _TOKEN_REST = re.compile(r"[A-Za-z0-9_=+~-]*(?:[./][A-Za-z0-9_=+~-]+)*")
@@ -179,10 +182,14 @@ def _patterns(detector: str) -> tuple[re.Pattern[str], ...]:
 
 
 def _detected(text: str) -> Iterator[Span]:
-    for detector, needles in _DETECTORS.items():
-        if any(needle in text for needle in needles):
-            for pattern in _patterns(detector):
-                yield from _widened(text, pattern)
+    for detector in _worth_running(text):
+        for pattern in _patterns(detector):
+            yield from _widened(text, pattern)
+
+
+def _worth_running(text: str) -> Iterator[str]:
+    yield from (name for name, needles in _DETECTORS.items() if any(needle in text for needle in needles))
+    yield from (name for name, shape in _SHAPED.items() if shape.search(text))
 
 
 def _widened(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:

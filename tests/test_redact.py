@@ -4,6 +4,7 @@ import logging
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -184,7 +185,7 @@ def test_no_rule_repeats_without_bound_before_a_fixed_part() -> None:
     """Detectors with an open-ended middle are slow on hostile text; none of those is taken."""
     from automemory import redact as module
 
-    for detector in module._DETECTORS:
+    for detector in (*module._DETECTORS, *module._SHAPED):
         patterns = module._patterns(detector)
         assert patterns, detector
         for pattern in patterns:
@@ -192,11 +193,23 @@ def test_no_rule_repeats_without_bound_before_a_fixed_part() -> None:
 
 
 def test_detectors_are_imported_when_first_needed() -> None:
-    """Importing the package stays quick."""
+    """A host waits while the package is imported and a turn is taken in: what people write needs none."""
+    said = Path(__file__).parent.parent.joinpath("README.md").read_text(encoding="utf-8")
     code = (
-        "import sys, automemory.redact; assert not any(m.startswith('detect_secrets') for m in sys.modules)"
+        "import sys; from automemory.redact import redact; redact(sys.stdin.buffer.read().decode());"
+        "assert not any(m.startswith('detect_secrets') for m in sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], input=f"{said} A TASK, global and AC.".encode(), check=True)
+
+
+@given(st.data())
+def test_every_detector_is_run_on_what_it_detects(data: st.DataObject) -> None:
+    """What is looked for first is in each of its secrets, whatever else stands around them."""
+    from automemory import redact as module
+
+    detector = data.draw(st.sampled_from((*module._DETECTORS, *module._SHAPED)))
+    secret = data.draw(st.sampled_from(module._patterns(detector)).flatmap(st.from_regex))
+    assert detector in tuple(module._worth_running(secret))
 
 
 def test_a_callers_rule_sees_redacted_text_and_has_the_last_word() -> None:
