@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO, Literal
 
-from pydantic_core import from_json
-
 from automemory.replay.importers.json_stream import DEEPEST, Broken, begin, bounded, is_begun, stream
 from automemory.replay.importers.tidy import MAX_TEXT
 
@@ -23,6 +21,7 @@ Layout = Literal["jsonl", "array", "object", "empty", "other"]
 
 _SAMPLE_RECORDS, _SAMPLE_BYTES, _SAMPLE_EVENTS = 50, 4_000_000, 20_000
 _LONG_LINE = 4_000_000
+_JSON = json.JSONDecoder(strict=False)  # takes raw control characters
 _BLANK = b" \t\r\n\x00" + codecs.BOM_UTF8
 
 
@@ -146,12 +145,9 @@ def _parse(line: bytes, position: str) -> Any:
     if not clear.strip(_BLANK):
         return BadRecord(position, "nothing but NUL bytes")
     try:
-        value = from_json(clear)
-        return _bounded(value) if len(clear) > MAX_TEXT else value
-    except ValueError:  # it takes no half of a surrogate pair, no raw control character, no damaged UTF-8
-        pass
-    try:
-        return _bounded(json.loads(clear.decode("utf-8", "replace"), strict=False))
+        value = _JSON.decode(clear.decode("utf-8", "replace"))
+        may_be_deep = clear.count(b"[") + clear.count(b"{") > DEEPEST
+        return _bounded(value) if may_be_deep or len(clear) > MAX_TEXT else value
     except json.JSONDecodeError as error:
         return BadRecord(position, f"not JSON ({error.msg} at character {error.pos + 1})")
     except (ValueError, RecursionError) as error:
