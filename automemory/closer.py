@@ -13,10 +13,10 @@ from automemory.errors import Busy, Conflict
 from automemory.judge import Judge
 from automemory.result import EventRef
 from automemory.routing import Place
-from automemory.vault.catalog import stream_key
 from automemory.vault.commit import Basis
 from automemory.vault.edits import Edit, Plan, merged
 from automemory.vault.event import EventHead
+from automemory.vault.tables import stream_key
 
 _TRIES = 3
 _REPAIRS = 5

@@ -14,7 +14,8 @@ from pathlib import Path
 from automemory._process import alive, owner, renew_after_fork
 from automemory._worker import Worker
 from automemory.acceptance import Acceptance
-from automemory.agent_vault import AgentVault, Options
+from automemory.agent_store import Options
+from automemory.agent_vault import AgentVault
 from automemory.closer import Closer
 from automemory.decision import NotifyCandidate
 from automemory.errors import Busy, Unwritable, VaultError

@@ -13,8 +13,9 @@ from unicodedata import normalize
 from automemory.decision import EventView, Exchange
 from automemory.errors import PathEscape, VaultError
 from automemory.intake import Accepted
+from automemory.limits import Limits
 from automemory.planning import empty_view
-from automemory.routing import Limits, Located, Place, Target
+from automemory.routing import Located, Place, Target
 from automemory.schema import NoteSchema
 from automemory.turn import Step, steps
 from automemory.vault import frontmatter, note

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from automemory._worker import blocking, worker
-from automemory.agent_vault import Durability, Options
+from automemory.agent_store import Durability, Options
 from automemory.condenser import Condenser
 from automemory.deciders import choose
 from automemory.decision import Decider, Granularity, NotifyCandidate
@@ -21,12 +21,12 @@ from automemory.engine import Engine
 from automemory.injected import CONTEXT_CHARS
 from automemory.intake import Intake, Submission, zone_of
 from automemory.judge import Judge
+from automemory.limits import Limits
 from automemory.offers import check_offers
 from automemory.recorder import Recorder
 from automemory.redact import make_redactor
 from automemory.reference import LIMIT
 from automemory.result import EventRef, Status, TurnResult
-from automemory.routing import Limits
 from automemory.schema_file import load_schema
 from automemory.segmenter import Graph
 from automemory.turn import Message, read_messages, split_turns

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from automemory.checks import above_zero
 from automemory.decision import EventView, NotifyCandidate, Verdict
 from automemory.intake import Accepted
+from automemory.limits import Limits
 from automemory.vault.edits import Closing
 from automemory.vault.event import DESCRIPTION_CHARS, TITLE_CHARS, EventHead, one_line
 from automemory.vault.files import Signature
@@ -75,29 +75,6 @@ class Located:
     gone: Closing | None = None
     extends: bool = False
     offers: tuple[NotifyCandidate, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Where things end.
-
-    Attributes:
-        max_turns, max_chars: Safety caps of an event.
-        window_days: How many days back an event can be gone on with, and how long an offer lasts.
-        offer_turns: For how many turns after its own a resource stays on offer.
-
-    Raises:
-        ConfigError: if one is not above 0.
-    """
-
-    max_turns: int = 200
-    max_chars: int = 400_000
-    window_days: int = 7
-    offer_turns: int = 10
-
-    def __post_init__(self) -> None:
-        above_zero(max_turns_per_event=self.max_turns, max_event_chars=self.max_chars)
-        above_zero(inherit_window_days=self.window_days, offer_turns=self.offer_turns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import json
 import os
 import platform
 import resource
+import shutil
 import sqlite3
 import statistics
 import subprocess
@@ -28,14 +29,15 @@ from uuid import UUID
 
 from automemory import AutoMemory, __version__
 from automemory.acceptance import Acceptance
-from automemory.agent_vault import AgentVault, Options
+from automemory.agent_store import Options
+from automemory.agent_vault import AgentVault
 from automemory.hook.transcript import session
 from automemory.intake import Intake, Submission
 from automemory.redact import redact
 
 START = time.time() - 80_000
 WORDS = "the second step reads the file twice, so it is slower than the first one; " * 5
-QUIET = "import shutil, sys; sys.executable = shutil.which('true'); from automemory.cli import main; main()"
+QUIET = f"import sys; sys.executable = {shutil.which('true')!r}; from automemory.cli import main; main()"
 
 
 def line(number: int) -> str:

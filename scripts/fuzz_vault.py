@@ -38,7 +38,8 @@ def writable(text: str) -> bool:
 
 
 def frontmatter(given: Any) -> None:
-    from automemory.vault.frontmatter import edit, read, render, text_field
+    from automemory.vault.event import text_field
+    from automemory.vault.frontmatter import edit, read, render
 
     text, key, value = texts_of(given, 3)
     fields = {key or "a": value, "title": text, "closed": "2026-05-28T15:40:11+08:00"}

@@ -20,7 +20,7 @@ CORE = [
 ]
 PURE = ["schema", "schema_file", "offers", "vaults", "routing", "planning", "views"]
 ENGINE = [
-    *["agent_vault", "locator", "judge", "acceptance", "closer", "view_keeper"],
+    *["agent_store", "agent_vault", "locator", "judge", "storing", "acceptance", "closer", "view_keeper"],
     *["turn_nodes", "segmenter", "engine", "recorder", "routing", "planning", "views"],
 ]
 DISK = [f"vault.{name}" for name in ("disk", "database", "state", "catalog", "commit", "store", "reader")]
@@ -97,7 +97,7 @@ def test_maintenance_decides_nothing(module: str) -> None:
 @pytest.mark.parametrize("module", within("hook"))
 def test_a_hook_stores_turns_and_reads_transcripts(module: str) -> None:
     """It accepts turns as the engine does and leaves deciding to another process."""
-    allowed = {"agent_vault", "acceptance"}
+    allowed = {"agent_store", "storing"}
     assert not reaches(module, "deciders", "synchronizer", "cli", *(set(ENGINE) - allowed))
     assert all(name.startswith("replay.importers") for name in reaches(module, "replay") if name in MODULES)
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from automemory.boundary import BoundaryDecision
 from automemory.decision import EventSummary, EventView, Exchange, Verdict
 from automemory.intake import Accepted
+from automemory.limits import Limits
 from automemory.planning import block_of, close_edits
-from automemory.routing import Limits, Located, Place, route, target, trivial
+from automemory.routing import Located, Place, route, target, trivial
 from automemory.turn import Message, Turn
 from automemory.vault.edits import SetFields
 from automemory.vault.event import EventHead, one_line

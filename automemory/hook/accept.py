@@ -8,7 +8,6 @@ hosts show and pass over (2 would stop the agent).
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import subprocess
@@ -22,9 +21,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from automemory.errors import AutoMemoryError, ConfigError, ImportFailed
 
 if TYPE_CHECKING:
-    from automemory.acceptance import Acceptance
-    from automemory.agent_vault import AgentVault
+    from automemory.agent_store import AgentStore
     from automemory.hook.transcript import Session
+    from automemory.storing import Storing
     from automemory.turn import Turn
 
 HOSTS = ("claude-code", "codex")
@@ -114,22 +113,13 @@ def store(transcript: Path, settings: Mapping[str, str], *, finished: bool, said
     from automemory.intake import Submission
     from automemory.vault.tables import TurnRow
 
-    acceptance = _acceptance(settings)
-    stream, turns = _new_turns(transcript, acceptance.vault, finished, said)
-
-    async def accept_new() -> int:
-        new = 0
-        for turn in turns:
-            result = await acceptance.accept(Submission(turn, stream))
-            new += isinstance(result, TurnRow) or result.outcome in {"accepted", "deferred"}
-        if acceptance.unstored:  # this process ends: what it has in memory only is not safe
-            raise AutoMemoryError(acceptance.last_error)
-        return new
-
-    return asyncio.run(accept_new()) if turns else 0
+    storing = _storing(settings)
+    stream, turns = _new_turns(transcript, storing.vault, finished, said)
+    found = [storing.store(Submission(turn, stream)) for turn in turns]
+    return sum(isinstance(result, TurnRow) or result.outcome == "accepted" for result in found)
 
 
-def _new_turns(transcript: Path, vault: AgentVault, finished: bool, said: str) -> tuple[str, list[Turn]]:
+def _new_turns(transcript: Path, vault: AgentStore, finished: bool, said: str) -> tuple[str, list[Turn]]:
     """The stream of a transcript, and its turns that are not known as they are now."""
     from automemory.hook.ending import ending
     from automemory.hook.transcript import session
@@ -141,7 +131,7 @@ def _new_turns(transcript: Path, vault: AgentVault, finished: bool, said: str) -
     return (whole.stream, _unknown(whole, vault)) if whole else ("", [])
 
 
-def _unknown(found: Session, vault: AgentVault) -> list[Turn]:
+def _unknown(found: Session, vault: AgentStore) -> list[Turn]:
     """The turns at the end of a session that are not known as they are now."""
     from automemory.turn import turn_id
 
@@ -159,7 +149,7 @@ def _print_note(call: Call, settings: Mapping[str, str]) -> None:
     """Hand the latest workspace's note to the session that starts."""
     from automemory.reference import reference
 
-    vault = _acceptance(settings).vault
+    vault = _storing(settings).vault
     found = vault.latest(_stream_of(call.transcript) or "main")
     note = reference(found[0], own=found[1]) if found else ""
     if note:
@@ -204,15 +194,23 @@ def _settings(options: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _acceptance(settings: Mapping[str, str]) -> Acceptance:
-    from automemory.acceptance import Acceptance
-    from automemory.agent_vault import AgentVault, Options
+def _storing(settings: Mapping[str, str]) -> Storing:
+    from automemory.agent_store import AgentStore, Options
     from automemory.intake import Intake, zone_of
     from automemory.redact import make_redactor
+    from automemory.storing import Storing
+
+    root, agent = Path(settings["vault"]).expanduser(), _agent(settings["agent_id"])
+    options = Options(root, agent, zone_of(settings["timezone"]))
+    redact = make_redactor(None)
+    vault = AgentStore(options, lambda: datetime.now().astimezone(), redact)
+    return Storing(vault, Intake(redact))
+
+
+def _agent(name: str) -> str:
+    """The agent's id, checked, or empty; what checks names is loaded where there is one."""
+    if not name:
+        return ""
     from automemory.vault.naming import check_agent_id
 
-    agent = check_agent_id(settings["agent_id"]) if settings["agent_id"] else ""
-    options = Options(Path(settings["vault"]).expanduser(), agent, zone_of(settings["timezone"]))
-    redact = make_redactor(None)
-    vault = AgentVault(options, lambda: datetime.now().astimezone(), redact)
-    return Acceptance(vault, Intake(redact))
+    return check_agent_id(name)

@@ -15,7 +15,7 @@ from automemory.maintenance.correction_edits import Noted
 from automemory.maintenance.scan import links_to, notes, own_folder, text_of, walk
 from automemory.vault import frontmatter, note
 from automemory.vault.blocks import cut
-from automemory.vault.catalog import stream_key, turn_rows
+from automemory.vault.catalog import turn_rows
 from automemory.vault.commit import Basis
 from automemory.vault.edits import Edit, Plan
 from automemory.vault.event import EventHead, RecordedTurn, read_head
@@ -34,7 +34,7 @@ from automemory.vault.reader import Reader
 from automemory.vault.revise import is_view
 from automemory.vault.revisions import DropTurns
 from automemory.vault.store import HOME, Store
-from automemory.vault.tables import TurnRow
+from automemory.vault.tables import TurnRow, stream_key
 
 _TRIES = 3
 _LEFT = (

@@ -13,14 +13,14 @@ from automemory.maintenance.finding import Finding, fixable, notice
 from automemory.maintenance.rebuild import indexed, missing
 from automemory.vault import frontmatter, note
 from automemory.vault.blocks import cut
-from automemory.vault.catalog import stream_key
 from automemory.vault.edits import Closing
-from automemory.vault.event import EventHead, RecordedTurn, read_head
+from automemory.vault.event import EventHead, RecordedTurn, read_head, text_field
 from automemory.vault.layout import DAILY, day_index_path
 from automemory.vault.links import find_links
 from automemory.vault.places import Places
 from automemory.vault.resolver import Resolver
 from automemory.vault.snapshot import Snapshot
+from automemory.vault.tables import stream_key
 
 STALE = timedelta(days=1)
 
@@ -163,7 +163,7 @@ def _check_note(seen: Seen, now: datetime) -> Iterator[Finding]:
     head = seen.head
     if head is None or not head.thread:
         return
-    name = frontmatter.text_field(front.fields, "name")
+    name = text_field(front.fields, "name")
     if normalize("NFC", name) != normalize("NFC", head.name):
         yield fixable(path, "name", f"says its name is {name!r}", f"it says {head.name!r}, as its folder")
     if head.closed and head.summary_by == "pending":

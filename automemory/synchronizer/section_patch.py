@@ -10,8 +10,7 @@ from datetime import datetime
 from automemory.content import clean
 from automemory.errors import ToolRefused
 from automemory.vault import frontmatter
-from automemory.vault.event import DESCRIPTION_CHARS, TITLE_CHARS, one_line
-from automemory.vault.frontmatter import text_field
+from automemory.vault.event import DESCRIPTION_CHARS, TITLE_CHARS, one_line, text_field
 from automemory.vault.note import turns_start
 from automemory.vault.sanitize import Resolves, entries, safe_entry, safe_text
 from automemory.vault.sections import SECTIONS, others, parse, words

@@ -16,7 +16,7 @@ from automemory.synchronizer import materials
 from automemory.synchronizer.paths import Spot
 from automemory.synchronizer.section_patch import SectionPatch, safe_sections
 from automemory.vault import frontmatter, sections
-from automemory.vault.catalog import head_of, stream_key
+from automemory.vault.catalog import head_of
 from automemory.vault.commit import Basis
 from automemory.vault.edits import CreateFile, Edit, Merge, Plan, SetFields, UpdateIndex
 from automemory.vault.event import EventHead, read_head
@@ -26,6 +26,7 @@ from automemory.vault.naming import numbered
 from automemory.vault.note import turns_start
 from automemory.vault.sanitize import safe_markdown
 from automemory.vault.store import Store
+from automemory.vault.tables import stream_key
 
 How = Literal["", "created", "inherited", "updated", "material"]
 _TRIES = 20

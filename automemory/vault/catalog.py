@@ -19,12 +19,7 @@ from automemory.vault.event import Event, EventHead, RecordedTurn, read_head, st
 from automemory.vault.files import Signature, spelled
 from automemory.vault.layout import DAY
 from automemory.vault.state import State
-from automemory.vault.tables import NoteRow, TurnRow
-
-
-def stream_key(agent: str, thread: str) -> str:
-    """The key of what one agent does in one thread."""
-    return f"{agent}/{thread}"
+from automemory.vault.tables import NoteRow, TurnRow, stream_key
 
 
 class Catalog:

@@ -70,7 +70,7 @@ class Committer:
 
     def recover(self) -> None:
         """Finish the plans that an earlier run left."""
-        if self._state.plans():
+        if self._state.has_plans():
             with self.locked():
                 self._finish_found()
 

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-from filelock import FileLock
-
 from automemory.errors import Unwritable
 from automemory.vault.tables import SCHEMA, VERSION
 
@@ -120,6 +118,8 @@ class Database:
         if self.path.exists():
             with contextlib.suppress(_Damaged):
                 return self._connected()
+        from filelock import FileLock  # most processes find the file there
+
         with FileLock(self.path.with_name("vault.lock"), timeout=_WAIT_S, mode=0o600):
             if self.path.exists():
                 try:

@@ -12,7 +12,6 @@ from typing import Any
 
 from automemory.decision import RECENT_TURNS, EventView, Exchange
 from automemory.turn import Step
-from automemory.vault.frontmatter import text_field
 from automemory.vault.layout import TURNS_FILE, parse_event_path, parse_link, turns_path
 
 CLOSED_BY = ("switch", "day-end", "cap", "request", "end", "recovery")
@@ -150,6 +149,18 @@ def read_head(path: str, fields: Mapping[str, Any]) -> EventHead | None:
         summary_by=text("summary_by"),
         turns=_turns_file(path, fields.get("turns")),
     )
+
+
+def text_field(fields: Mapping[str, Any], key: str) -> str:
+    """A field as text: empty if it is absent, null or a structure.
+
+    An unquoted `[[target]]` is a list in a list to YAML; of a list of one element the element counts, so the
+    target comes back (without its brackets).
+    """
+    value = fields.get(key)
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return "" if value is None or isinstance(value, (list, dict)) else str(value)
 
 
 def _turns_file(path: str, value: object) -> str:

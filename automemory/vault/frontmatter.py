@@ -75,18 +75,6 @@ def read(text: str) -> Frontmatter:
         return Frontmatter({}, closing.end(), "the values are nested too deeply")
 
 
-def text_field(fields: Mapping[str, Any], key: str) -> str:
-    """A field as text: empty if it is absent, null or a structure.
-
-    An unquoted `[[target]]` is a list in a list to YAML; of a list of one element the element counts, so the
-    target comes back (without its brackets).
-    """
-    value = fields.get(key)
-    while isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    return "" if value is None or isinstance(value, (list, dict)) else str(value)
-
-
 def scalar(value: str) -> str:
     """A YAML scalar on one line that YAML 1.1 and 1.2 readers both read as `value`.
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from automemory.decision import NotifyCandidate
 from automemory.errors import Conflict, Unwritable
-from automemory.vault import edits
 from automemory.vault.database import Database
-from automemory.vault.edits import Plan
 from automemory.vault.event import stored_head
-from automemory.vault.revisions import DropTurns, RemoveEvent
 from automemory.vault.tables import NoteRow, TurnRow, forget, put_notes, put_offers
+
+if TYPE_CHECKING:
+    from automemory.vault.edits import Plan
 
 
 class State(Database):
@@ -115,11 +115,19 @@ class State(Database):
 
     def put_plan(self, plan: Plan) -> int:
         """Store a plan durably before it is applied."""
+        from automemory.vault import edits
+
         with self._write() as db:
             return int(db.execute("INSERT INTO plans(plan) VALUES(?)", (edits.dump(plan),)).lastrowid or 0)
 
+    def has_plans(self) -> bool:
+        """Whether there are plans under way; what plans are is loaded by those who make and finish them."""
+        return bool(self._rows("SELECT 1 FROM plans LIMIT 1"))
+
     def plans(self) -> list[tuple[int, Plan]]:
         """The plans under way, oldest first; what is no plan holds nothing up."""
+        from automemory.vault import edits
+
         found = []
         for number, text in self._rows("SELECT id, plan FROM plans ORDER BY id"):
             with contextlib.suppress(ValueError, KeyError, TypeError):
@@ -131,6 +139,8 @@ class State(Database):
 
         Not synced: should a power cut undo it, the plan is found again and changes nothing.
         """
+        from automemory.vault.revisions import DropTurns, RemoveEvent
+
         with self._write(sync="NORMAL") as db:
             db.execute("DELETE FROM plans WHERE id=?", (number,))
             if filed and plan.filing:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from automemory.errors import PathEscape, Unwritable, VaultError
-from automemory.vault.catalog import Catalog
-from automemory.vault.commit import Committer
 from automemory.vault.disk import PROBE, Disk
 from automemory.vault.file_operations import unwritable
 from automemory.vault.state import State
+
+if TYPE_CHECKING:
+    from automemory.vault.catalog import Catalog
+    from automemory.vault.commit import Committer
 
 HOME = ".automemory"
 
@@ -49,16 +53,41 @@ class Store:
 
     def __init__(self, root: Path, *, sync: bool = True, lock_timeout_s: float = 10.0) -> None:
         self.root = root
+        self._lock_timeout_s = lock_timeout_s
+        self._loading = threading.RLock()
+        self._catalog: Catalog | None = None
+        self._committer: Committer | None = None
         self.disk = Disk(root, sync=sync)
         self.state = State(home(root), sync=sync)
         self.disk.sync_folders()
-        self.catalog = Catalog(self.disk, self.state)
-        self.committer = Committer(self.disk, self.state, self.catalog, lock_timeout_s=lock_timeout_s)
         with suppress(VaultError, FileNotFoundError):
             self.disk.remove_temporary("daily/probe", PROBE)
-        self.committer.recover()
-        self.catalog.index_all()
+        if self.state.has_plans():
+            self.committer.recover()
+        if not self.state.indexed():
+            self.catalog.index_all()
         self._read_tombstones()
+
+    @property
+    def catalog(self) -> Catalog:
+        """The events; loaded when they are asked for, since storing a turn asks for none."""
+        with self._loading:
+            if self._catalog is None:
+                from automemory.vault.catalog import Catalog
+
+                self._catalog = Catalog(self.disk, self.state)
+            return self._catalog
+
+    @property
+    def committer(self) -> Committer:
+        """What changes the notes; loaded when one is to be changed."""
+        with self._loading:
+            if self._committer is None:
+                from automemory.vault.commit import Committer
+
+                given = (self.disk, self.state, self.catalog)
+                self._committer = Committer(*given, lock_timeout_s=self._lock_timeout_s)
+            return self._committer
 
     def exclude(self, id: str, stream: str, first: str) -> None:
         """Never record this turn (`first` is its first fingerprint), whoever hands it in again."""

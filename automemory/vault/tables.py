@@ -83,6 +83,11 @@ class NoteRow:
     inode: int
 
 
+def stream_key(agent: str, thread: str) -> str:
+    """The key of what one agent does in one thread."""
+    return f"{agent}/{thread}"
+
+
 def forget(db: sqlite3.Connection, ids: Iterable[str]) -> None:
     """Keep of turns only that they are never to be recorded: not where they were, nor what came with them."""
     ids = list(ids)

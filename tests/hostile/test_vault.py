@@ -168,7 +168,7 @@ def test_own_files_that_lie_elsewhere_are_refused(
         with pytest.raises(PathEscape, match="symbolic link"):
             enter()
     with pytest.raises(VaultError, match="symbolic link"):
-        accept._acceptance({"vault": str(vault), "timezone": "", "agent_id": ""}).vault.store  # noqa: B018
+        accept._storing({"vault": str(vault), "timezone": "", "agent_id": ""}).vault.store  # noqa: B018
     assert {p.name: p.read_bytes() for p in elsewhere.iterdir()} == {"file": b"precious"}
     link.unlink()
     memory.flush()

@@ -11,7 +11,8 @@ from ruamel.yaml import YAML
 
 from automemory.errors import VaultError
 from automemory.vault import frontmatter
-from automemory.vault.frontmatter import edit, read, render, scalar, text_field
+from automemory.vault.event import text_field
+from automemory.vault.frontmatter import edit, read, render, scalar
 
 NOTE = """---
 name: fix-login-redirect

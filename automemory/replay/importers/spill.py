@@ -6,7 +6,6 @@ The files have no name, are private to the process and gone with it.
 from __future__ import annotations
 
 import pickle
-import tempfile
 import weakref
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,6 +108,8 @@ class SpillMap(Mapping[str, Any]):
 
 
 def _temporary(owner: object) -> IO[bytes]:
+    import tempfile  # most lists need none
+
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with its owner
     weakref.finalize(owner, file.close)
     return file
