@@ -36,7 +36,7 @@ from automemory.intake import Intake, Submission
 from automemory.redact import redact
 
 START = time.time() - 80_000
-WORDS = "the second step reads the file twice, so it is slower than the first one; " * 5
+WORDS = "the second step reads the file twice, so it is slower than the first one. " * 5
 QUIET = f"import sys; sys.executable = {shutil.which('true')!r}; from automemory.cli import main; main()"
 
 
