@@ -83,7 +83,7 @@ class Meter:
     def __init__(self) -> None:
         self.spent: dict[str, float] = defaultdict(float)
         self.syncs = 0
-        self._wrap(Acceptance, "_accept", "accept")
+        self._wrap(Acceptance, "store", "accept")
         self._wrap(Engine, "_locate", "locate")
         self._wrap(Committer, "commit", "commit")
         for name in ("put_turn", "put_plan"):
