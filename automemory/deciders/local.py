@@ -6,10 +6,9 @@ what was already read and encoded.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
-
-import anyio.to_thread
 
 from automemory.boundary import BoundaryDecision
 from automemory.deciders import extract
@@ -39,10 +38,10 @@ class LocalDecider:
         self._scorer = scorer
 
     async def decide(self, context: DecisionContext) -> Verdict:
-        return await anyio.to_thread.run_sync(self.decide_sync, context)
+        return await asyncio.to_thread(self.decide_sync, context)
 
     async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
-        return await anyio.to_thread.run_sync(self.summarize_sync, event, turns)
+        return await asyncio.to_thread(self.summarize_sync, event, turns)
 
     def decide_sync(self, context: DecisionContext) -> Verdict:
         """Decide in the calling thread; a first call loads the encoder (about a second)."""
