@@ -35,12 +35,13 @@ class Trees:
 
     def score(self, row: Row) -> float:
         """The log odds of a row of features."""
-        trees = np.arange(len(self.feature))
-        node = np.zeros(len(self.feature), dtype=np.int16)
+        roots = np.arange(0, self.feature.size, self.feature.shape[1])
+        below = np.where(row[self.feature] <= self.threshold, self.left, self.right)
+        child = (below + roots[:, None]).ravel()  # of every node, all trees one behind the other
+        node = roots
         for _ in range(self.depth):
-            goes_left = row[self.feature[trees, node]] <= self.threshold[trees, node]
-            node = np.where(goes_left, self.left[trees, node], self.right[trees, node])
-        return self.baseline + float(self.value[trees, node].sum(dtype=np.float64))
+            node = child[node]
+        return self.baseline + float(self.value.ravel()[node].sum(dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True)
