@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _ACK_WORDS = """
 a lot|absolutely|ack|acknowledged|agreed|ah|aha|all clear|all good|all right|alright|amazing|and|appreciated|approved
@@ -65,9 +66,12 @@ def _any(*patterns: str) -> re.Pattern[str]:
 
 _ACK_SPACED = frozenset(f"{phrase} " for phrase in _phrases(_ACK_WORDS, _ACK_OTHER))
 _ACK_DENSE = _phrases(_ACK_CJK, "ok")
-_CONTRACTIONS = ((r"\b(that|it|let|he|there)[’']?s\b", r"\1 is"), (r"[’']re\b", " are"), (r"[’']m\b", " am"),
+_LONGEST_ACK = max(map(len, _ACK_SPACED | _ACK_DENSE))
+_CONTRACTIONS = tuple((re.compile(found), put) for found, put in (
+                 (r"\b(that|it|let|he|there)[’']?s\b", r"\1 is"), (r"[’']re\b", " are"), (r"[’']m\b", " am"),
                  (r"\blet is\b", "let us"), (r"[’']ll\b", " will"), (r"[’']d\b", " would"), (r"\bthats\b", "that is"),
-                 (r"\bthankyou\b", "thank you"), (r"([a-z])\1{2,}", r"\1"))  # fmt: skip
+                 (r"\bthankyou\b", "thank you"), (r"([a-z])\1{2,}", r"\1")))  # fmt: skip
+_CLAUSE = re.compile(r"[^.!?,;:。！？，；：\n~]{0,60}[.!?,;:。！？，；：\n~]+\s*")
 _EMPHASIS = {"so", "very", "really", "just", "now", "much", "again", "pretty", "quite"}
 _MAX_ACK = 120
 
@@ -182,22 +186,22 @@ WH = _any(
 
 def is_acknowledgement(text: str) -> bool:
     """Whether a message says nothing but thanks, assent or "go on", in any combination, with any marks or emoji."""
-    if not text.strip() or len(text) > _MAX_ACK:
-        return False
-    return _is_plain_ack(_words_only(text))
+    return len(text) <= _MAX_ACK and bool(text.strip()) and _acknowledges(text)
 
 
 def strip_acknowledgement(text: str) -> str:
     """The text without sentences at its start that only acknowledge ("Great, thanks! Now …" → "Now …")."""
     rest = text.lstrip()
-    while match := re.match(r"[^.!?,;:。！？，；：\n~]{0,60}[.!?,;:。！？，；：\n~]+\s*", rest):
+    while match := _CLAUSE.match(rest):
         if not is_acknowledgement(match[0]) or match.end() >= len(rest):
             break
         rest = rest[match.end() :]
     return rest
 
 
-def _is_plain_ack(words: str) -> bool:
+@lru_cache(maxsize=4096)
+def _acknowledges(text: str) -> bool:
+    words = _words_only(text)
     if not words:
         return True
     return _is_made_of(f"{words} ", _ACK_SPACED) or _is_made_of(words.replace(" ", ""), _ACK_DENSE)
@@ -208,11 +212,10 @@ def _is_made_of(text: str, phrases: frozenset[str]) -> bool:
 
     A regular expression would try each way to part "go on go on …" into them, and there are 2**n.
     """
-    longest = max(map(len, phrases))
     ends = {0}
     for start in range(len(text)):
         if start in ends:
-            after = range(start + 1, min(start + longest, len(text)) + 1)
+            after = range(start + 1, min(start + _LONGEST_ACK, len(text)) + 1)
             ends.update(end for end in after if text[start:end] in phrases)
     return len(text) in ends
 
@@ -221,7 +224,7 @@ def _words_only(text: str) -> str:
     """Lower-case words with single spaces: no marks, no emoji, contractions written out, "soooo" shortened."""
     text = unicodedata.normalize("NFKC", text).lower()
     for pattern, replacement in _CONTRACTIONS:
-        text = re.sub(pattern, replacement, text)
+        text = pattern.sub(replacement, text)
     kept = "".join(c if unicodedata.category(c)[0] in "LNM" and c != "\ufe0f" else " " for c in text)
     words = kept.split()
     return " ".join(w for w in words if w not in _EMPHASIS) or " ".join(words)

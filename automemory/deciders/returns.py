@@ -17,7 +17,7 @@ import numpy as np
 from automemory.deciders.cues import BACK
 from automemory.deciders.encoder import Encoder, Vectors
 from automemory.deciders.extract import prose
-from automemory.deciders.text import identifiers, read
+from automemory.deciders.text import identifiers, words
 from automemory.decision import DecisionContext, Exchange, RecentEvent
 
 _EXPLICIT = re.compile(
@@ -38,10 +38,8 @@ _WEEKDAY = re.compile(
     r"\b(mon|tue|wed|thu|fri|sat|sun)(?:s|nes|rs|ur)?day\b|(?:周|星期|礼拜)([一二三四五六日天])",
     re.IGNORECASE,
 )
-_NO_TOPIC = frozenset(
-    read(
-        "question task thing problem issue topic earlier matter work yesterday morning monday tuesday wednesday thursday friday saturday sunday 昨天 前天 今天 刚才 之前 上次 问题 事情 任务"
-    ).words
+_NO_TOPIC = words(
+    "question task thing problem issue topic earlier matter work yesterday morning monday tuesday wednesday thursday friday saturday sunday 昨天 前天 今天 刚才 之前 上次 问题 事情 任务"
 )
 _ONLY_ON = re.compile(
     r"(?:continu|carry|pick|resum)(?!.*(?:yesterday|earlier|before|last|where))|(?:接着|继续)(?!.*(?:[昨前]天|之前|刚才|上次|上周|早上))",
@@ -77,6 +75,8 @@ class Shared:
 
 def going_back(context: DecisionContext, encoder: Encoder) -> RecentEvent | None:
     """The recent event a turn goes back to, or None in doubt."""
+    if not context.recent:
+        return None
     named = _named(context, encoder)
     if named is not None:
         return named
@@ -120,7 +120,7 @@ def _named(context: DecisionContext, encoder: Encoder) -> RecentEvent | None:
 
 
 def _tokens(text: str) -> frozenset[str]:
-    return (read(text).words | identifiers(text)) - _NO_TOPIC
+    return (words(text) | identifiers(text)) - _NO_TOPIC
 
 
 def _fit(wanted: frozenset[str], text: str) -> float:
@@ -152,15 +152,15 @@ def _day(wording: str, context: DecisionContext) -> str:
 def _shared(context: DecisionContext) -> list[Shared]:
     """For each recent event, in the context's order."""
     texts = [_event_text(e) for e in context.recent]
-    words, names = [read(text).words for text in texts], [identifiers(text) for text in texts]
+    said, names = [words(text) for text in texts], [identifiers(text) for text in texts]
     words_now, names_now = _of_active(context)
-    mine, own = read(context.turn.user).words, identifiers(context.turn.user) | _targets(context.turn)
+    mine, own = words(context.turn.user), identifiers(context.turn.user) | _targets(context.turn)
     found = []
     for i in range(len(texts)):
-        others = frozenset().union(words_now, *words[:i], *words[i + 1 :])
+        others = frozenset().union(words_now, *said[:i], *said[i + 1 :])
         other_names = frozenset().union(names_now, *names[:i], *names[i + 1 :])
-        share = len(mine & words[i]) / max(len(mine), 1)
-        found.append(Shared(len((own & names[i]) - other_names), len((mine & words[i]) - others), share))
+        share = len(mine & said[i]) / max(len(mine), 1)
+        found.append(Shared(len((own & names[i]) - other_names), len((mine & said[i]) - others), share))
     return found
 
 
@@ -194,4 +194,4 @@ def _of_active(context: DecisionContext) -> tuple[frozenset[str], frozenset[str]
     turns = (active.opening, *active.recent)
     texts = [active.title, active.description, *(t.user for t in turns), *(t.reply for t in turns)]
     names = [identifiers(text) for text in texts] + [_targets(t) for t in turns]
-    return frozenset().union(*(read(text).words for text in texts)), frozenset().union(*names)
+    return frozenset().union(*map(words, texts)), frozenset().union(*names)

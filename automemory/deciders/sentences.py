@@ -16,6 +16,8 @@ _SENTENCE = re.compile(
 _LOOSE = "an?|the|of|to|in|on|at|for|from|with|by|and|or|that|because|so|if|when|it|is|are|they|we|i|you"
 _LOOSE_END = re.compile(rf"(?: (?:{_LOOSE}))+$", re.IGNORECASE)
 _CLAUSE_ENDS = (", ", "; ", ": ", "：", " - ", " (", "，", "；", "。", "、", ". ")
+_CJK = re.compile(f"[{CJK}]")
+_WORD = re.compile(rf"[^\W\d_{CJK}][^\W{CJK}]+")
 _ORNAMENT = re.compile(r"^[^\w\"'“”‘’«‹「『《【（(\[@#/.$`<>❯~+-]+")
 
 
@@ -27,8 +29,8 @@ def sentences(text: str) -> list[str]:
 
 def content_size(text: str) -> int:
     """Content words, two CJK characters counting as one."""
-    cjk = len(re.findall(f"[{CJK}]", CJK_STOP.sub("", text)))
-    words = re.findall(rf"[^\W\d_{CJK}][^\W{CJK}]+", text.lower())
+    cjk = len(_CJK.findall(CJK_STOP.sub("", text)))
+    words = _WORD.findall(text.lower())
     return sum(w not in STOP_WORDS for w in words) + cjk // 2
 
 

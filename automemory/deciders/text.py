@@ -124,6 +124,7 @@ def _words(lower: str, runs: list[str]) -> frozenset[str]:
     return frozenset(stems) | frozenset(_bigrams(runs))
 
 
+@lru_cache(maxsize=512)
 def identifiers(text: str) -> frozenset[str]:
     """Files (whole and by name), symbols, codes, names and quoted words of a text, case folded."""
     found: set[str] = set()
