@@ -36,7 +36,7 @@ class Database:
     def __init__(self, folder: Path, *, sync: bool = True) -> None:
         self.path = folder / "state.db"
         self._place = str(self.path)
-        self._sync = "FULL" if sync else "NORMAL"
+        self._sync = self._synchronous = "FULL" if sync else "NORMAL"
         self.damaged = False  # somebody wrote into the file, or took it away: it has to be opened anew
         self._inode = 0
         self._mutex = threading.RLock()
@@ -56,7 +56,7 @@ class Database:
     def lost(self) -> bool:
         """Whether the file has to be opened anew: it is damaged, or no longer the one that was opened."""
         try:
-            return self.damaged or os.stat(self._place).st_ino != self._inode  # noqa: PTH116 - before each use
+            return self.damaged or os.stat(self._place).st_ino != self._inode  # noqa: PTH116 - before each write
         except OSError:
             return True
 
@@ -71,17 +71,26 @@ class Database:
     def checkpoint(self) -> None:
         """Empty the write-ahead log into the database: filed text does not live on there."""
         with self._mutex, contextlib.suppress(sqlite3.Error):
-            self._db().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._present().execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """What a query finds, also in a file that was taken away: who acts on it writes, and learns of it."""
+        with self._mutex:
+            try:
+                return self._db().execute(sql, values).fetchall()
+            except (sqlite3.DatabaseError, OSError) as error:
+                raise self._unwritable(error) from error
+
+    def _rows_present(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """As `_rows`, for what is acted on before anything is written here."""
         with self._mutex, self._storage():
-            return self._db().execute(sql, values).fetchall()
+            return self._present().execute(sql, values).fetchall()
 
     @contextlib.contextmanager
     def _write(self, sync: str | None = None) -> Iterator[sqlite3.Connection]:
         with self._mutex, self._storage():
-            db = self._db()
-            db.execute(f"PRAGMA synchronous={sync if sync and self._sync == 'FULL' else self._sync}")
+            db = self._present()
+            self._synchronize(db, sync if sync and self._sync == "FULL" else self._sync)
             db.execute("BEGIN IMMEDIATE")
             try:
                 yield db
@@ -91,27 +100,42 @@ class Database:
                     db.execute("ROLLBACK")
                 raise
 
+    def _synchronize(self, db: sqlite3.Connection, sync: str) -> None:
+        """Have the connection's next transaction synced, or not."""
+        if sync != self._synchronous:
+            db.execute(f"PRAGMA synchronous={sync}")
+            self._synchronous = sync
+
     @contextlib.contextmanager
     def _storage(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.DatabaseError, OSError) as error:
-            passing = (OSError, sqlite3.OperationalError, sqlite3.IntegrityError)
-            self.damaged = self.damaged or not isinstance(error, passing) or _lacks_something(error)
-            reason = getattr(error, "strerror", None) or error
-            raise Unwritable(
-                f"{self.path.name!r} cannot be read or written ({reason}): check the disk and its permissions"
-            ) from error
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: Exception) -> Unwritable:
+        passing = (OSError, sqlite3.OperationalError, sqlite3.IntegrityError)
+        self.damaged = self.damaged or not isinstance(error, passing) or _lacks_something(error)
+        reason = getattr(error, "strerror", None) or error
+        return Unwritable(
+            f"{self.path.name!r} cannot be read or written ({reason}): check the disk and its permissions"
+        )
 
     def _db(self) -> sqlite3.Connection:
         """The connection of this process: one opened before a fork must not be used after it."""
         if self._connection is None or self._pid != os.getpid():
             self._pid = os.getpid()
             self._connection = self._open()
+            self._synchronous = self._sync
             self._inode = self.path.stat().st_ino
-        elif self.lost:
-            raise sqlite3.DatabaseError("it was removed or replaced")
         return self._connection
+
+    def _present(self) -> sqlite3.Connection:
+        """The connection, to a file that is still there."""
+        db = self._db()
+        if self.lost:
+            raise sqlite3.DatabaseError("it was removed or replaced")
+        return db
 
     def _open(self) -> sqlite3.Connection:
         """Open the file, made anew if there is none or it is damaged: by one process, in nobody's way."""

@@ -129,7 +129,7 @@ class State(Database):
         from automemory.vault import edits
 
         found = []
-        for number, text in self._rows("SELECT id, plan FROM plans ORDER BY id"):
+        for number, text in self._rows_present("SELECT id, plan FROM plans ORDER BY id"):
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 found.append((number, edits.load(text)))
         return found
