@@ -62,7 +62,8 @@ def opened(place: Path, flags: int, mode: int = 0o777) -> Iterator[int]:
 
 def _is_at(descriptor: int, place: Path) -> bool:
     """Whether what was opened lies at a place itself, and not behind a link that was put there just now."""
-    return os.path.samestat(os.fstat(descriptor), place.stat()) and place.resolve() == place
+    at = os.fspath(place)
+    return os.path.samestat(os.fstat(descriptor), place.stat()) and os.path.realpath(at) == at
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -53,7 +53,7 @@ def resolve(root: Path, path: str) -> Path:
     Raises:
         PathEscape: if it lies outside the vault.
     """
-    place = root / (spelling := checked(path))
+    place = _below(root, spelling := checked(path))
     if os.name == "posix" and _is_without_links(str(root), spelling):
         return place
     try:
@@ -63,6 +63,12 @@ def resolve(root: Path, path: str) -> Path:
     if real != root and root not in real.parents:
         raise PathEscape(f"{path!r} leads out of the vault to {str(real)!r}: remove the symbolic link")
     return real
+
+
+@lru_cache(maxsize=1024)
+def _below(root: Path, spelling: str) -> Path:
+    """A place by its name; to make a `Path` takes longer than to look where it leads."""
+    return root / spelling
 
 
 def _is_without_links(root: str, path: str) -> bool:
