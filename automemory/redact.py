@@ -109,7 +109,7 @@ _ABOUT_SECRETS = re.compile(r"(?i:passw|token|secret|key|pwd|credential)")
 
 def redact(text: str) -> str:
     """The text with every secret replaced by `[redacted]`; redacting twice changes nothing more."""
-    for _ in range(4):
+    for _ in range(4 if text else 0):
         spans = sorted(_spans(text))
         if not spans:
             return text
