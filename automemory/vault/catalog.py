@@ -6,16 +6,15 @@ concluded from a time itself. Which event is active follows from what the notes 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Literal
 
 from automemory.errors import PathEscape, Unwritable
 from automemory.turn import Message, fingerprint
 from automemory.vault import frontmatter, note
 from automemory.vault.disk import Disk
-from automemory.vault.event import Event, EventHead, RecordedTurn, read_head, stored_head
+from automemory.vault.event import Event, EventHead, RecordedTurn, dump_head, read_head, stored_head
 from automemory.vault.files import Signature, spelled
 from automemory.vault.layout import DAY
 from automemory.vault.state import State
@@ -204,9 +203,7 @@ def head_row(head: EventHead, last_at: float, found: Signature) -> NoteRow:
     stream = stream_key(head.agent, head.thread) if head.thread else ""
     order = f"{last_at:020.6f}"
     place = (found.size, found.mtime, found.inode)
-    return NoteRow(
-        head.path, head.date, stream, head.agent, head.open, order, json.dumps(asdict(head)), *place
-    )
+    return NoteRow(head.path, head.date, stream, head.agent, head.open, order, dump_head(head), *place)
 
 
 def moved_on(row: NoteRow, head: EventHead, last_at: float | None, found: Signature) -> NoteRow:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from filelock import FileLock, Timeout
@@ -129,12 +129,13 @@ class Committer:
 
     def _apply(self, number: int, plan: Plan) -> None:
         days = dict(self._day(edit.path) for edit in plan.edits if isinstance(edit, Create | CreateFile))
-        before = {path: self._signature(path) for path in {_note_of(edit, plan) for edit in plan.edits}}
+        of_notes = [edit for edit in plan.edits if not isinstance(edit, UpdateIndex)]
+        before = {path: self._signature(path) for path in {_note_of(edit, plan) for edit in of_notes}}
         filed = True
         for i, edit in enumerate(plan.edits):
             filed &= self._applier.apply(edit, plan, _temporary(number, i))
         self._disk.sync_folders()
-        self._state.finish(number, plan, self._rows(plan, before), filed=filed)
+        self._state.finish(number, plan, self._rows(of_notes, plan, before), filed=filed)
         for day, mtime in days.items():
             if self._state.day(day) == mtime:
                 found = self._disk.signature(f"daily/{day}")
@@ -145,15 +146,15 @@ class Committer:
         found = self._disk.signature(f"daily/{day}")
         return day, found.mtime if found else 0
 
-    def _rows(self, plan: Plan, before: Mapping[str, Signature | None]) -> list[NoteRow]:
+    def _rows(
+        self, edits: Sequence[Edit], plan: Plan, before: Mapping[str, Signature | None]
+    ) -> list[NoteRow]:
         """The notes' cache rows after the plan; a note that others changed as well is read again instead."""
         rows: dict[str, NoteRow] = {}
-        for edit in plan.edits:
+        for edit in edits:
             path = _note_of(edit, plan)
             known = rows.get(path) or self._state.note(path)
             found = self._signature(path, known)
-            if isinstance(edit, UpdateIndex):
-                continue
             if found is None:
                 if known:
                     self._state.drop_note(path)

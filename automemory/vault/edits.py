@@ -131,9 +131,12 @@ class Plan:
 
 
 def dump(plan: Plan) -> str:
-    edits = [{"kind": type(edit).__name__, **asdict(edit)} for edit in plan.edits]
-    filing = asdict(plan.filing) if plan.filing else None
-    return json.dumps({"edits": edits, "stream": plan.stream, "filing": filing}, ensure_ascii=False)
+    edits = [
+        {"kind": type(edit).__name__} | {name: getattr(edit, name) for name in edit.__dataclass_fields__}
+        for edit in plan.edits
+    ]
+    told = {"edits": edits, "stream": plan.stream, "filing": plan.filing}
+    return json.dumps(told, ensure_ascii=False, default=asdict)
 
 
 def load(text: str) -> Plan:

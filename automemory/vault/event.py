@@ -72,9 +72,14 @@ class EventHead:
         return self.name.removeprefix(f"{self.agent}_") if self.agent else self.name
 
 
+def dump_head(head: EventHead) -> str:
+    """A head as `state.db` keeps it, in JSON."""
+    return json.dumps({name: getattr(head, name) for name in head.__dataclass_fields__})
+
+
 @lru_cache(maxsize=4096)
 def stored_head(text: str) -> EventHead | None:
-    """A head as `state.db` keeps it, in JSON; None if it is none."""
+    """The head that `dump_head` wrote; None if it is none."""
     try:
         return EventHead(**json.loads(text))
     except (ValueError, TypeError):
