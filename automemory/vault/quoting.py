@@ -113,7 +113,7 @@ def live_links(steps: Sequence[Step], resolves: Callable[[str], bool]) -> list[s
     """Targets of the wikilinks that people and assistants wrote outside code and that resolve, each once."""
     found: dict[str, None] = {}
     for step in steps:
-        if step.role not in {"user", "assistant"}:
+        if step.role not in {"user", "assistant"} or "[" not in step.text:
             continue
         for line, kind in _lines(step.text):
             if kind == "text":
@@ -225,6 +225,9 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
     and any other opener gets a backslash.
     """
     lines = text.split("\n")
+    if "```" not in text and "~~~" not in text:
+        yield from ((line, "text") for line in lines)
+        return
     longest = _longest_closers(lines)
     fence = ""
     for index, line in enumerate(lines):
