@@ -146,7 +146,7 @@ def _read(places: Places, day: str) -> Iterator[Seen | Finding]:
 def _text(places: Places, path: str) -> str:
     """A file's text; empty if there is none that can be read."""
     try:
-        return places.place(path).read_bytes().decode("utf-8", "surrogateescape")
+        return places.text(path)
     except (OSError, VaultError):
         return ""
 

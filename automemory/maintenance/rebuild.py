@@ -170,7 +170,7 @@ def read_day(places: Places, day: str) -> tuple[list[Indexed], set[str]]:
             text = places.read(each).decode("utf-8", "surrogateescape")
             head = read_head(each.path, frontmatter.read(text).fields)
             apart = bool(head and head.turns and places.is_file(head.turns))
-            record = places.place(head.turns).read_text("utf-8", "replace") if head and apart else text
+            record = places.text(head.turns) if head and apart else text
             found.append(indexed(each.path, text, note.blocks(record)))
             read.add(each.path)
     return [event for event in found if event], read

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -23,6 +24,7 @@ from automemory.vault.commit import Basis
 from automemory.vault.database import set_aside
 from automemory.vault.edits import Edit, Plan, SetFields, merged
 from automemory.vault.file_operations import unwritable
+from automemory.vault.held import held
 from automemory.vault.layout import parse_event_path
 from automemory.vault.revisions import Mend
 from automemory.vault.snapshot import Snapshot
@@ -100,13 +102,19 @@ class Repairs:
                     store.state.put_turn(replace(row, owner=owner(), seq=found.seq if found else 0))
 
     def _take_rights(self, path: str) -> None:
-        place = self._root / path
-        with unwritable(path):
-            place.chmod(place.stat().st_mode & 0o777 & ~excess(place, self._root))
+        root = self._root.resolve()
+        place = root / path
+        with (
+            unwritable(path),
+            held(root, place.parent) as folder,
+            folder.opened(place.name, os.O_RDONLY) as descriptor,
+        ):
+            os.fchmod(descriptor, os.fstat(descriptor).st_mode & 0o777 & ~excess(place, root))
 
     def _remove(self, store: Store, path: str) -> None:
-        with store.committer.locked(), unwritable(path):  # nobody is writing it
-            (self._root / path).unlink(missing_ok=True)
+        folder, _, name = path.rpartition("/")
+        with store.committer.locked():  # nobody is writing it
+            store.disk.remove_temporary(f"{folder}/note".lstrip("/"), name)
 
     def _read_again(self, store: Store, path: str) -> None:
         row, event = store.catalog.refresh_note(path), store.catalog.event(path)

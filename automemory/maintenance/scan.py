@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from automemory.errors import VaultError
+from automemory.errors import PathEscape, VaultError
 from automemory.vault.files import portable
+from automemory.vault.held import read_file
 from automemory.vault.layout import fold
 from automemory.vault.links import find_links
 from automemory.vault.places import Places, is_note
@@ -22,6 +23,7 @@ class Item:
 
     Attributes:
         path: Its vault path.
+        root: The vault's own real place.
         place: Where it lies.
         is_link: Whether it is a symbolic link.
         is_folder: Whether it is a folder; a link to one is none.
@@ -29,6 +31,7 @@ class Item:
     """
 
     path: str
+    root: Path
     place: Path
     is_link: bool
     is_folder: bool
@@ -54,6 +57,7 @@ def own_folder(vault: str | os.PathLike[str]) -> Path:
 
 def walk(root: Path, below: str = "") -> Iterator[Item]:
     """All names in a vault's folder and below it, by path, its own `.automemory` left out."""
+    root = root.resolve()
     try:
         with os.scandir(root / below) as found:
             entries = sorted(found, key=lambda entry: entry.name)
@@ -64,7 +68,8 @@ def walk(root: Path, below: str = "") -> Iterator[Item]:
         if path == HOME:
             continue
         folder = entry.is_dir(follow_symlinks=False)
-        yield Item(path, Path(entry.path), entry.is_symlink(), folder, entry.is_file(follow_symlinks=False))
+        file = entry.is_file(follow_symlinks=False)
+        yield Item(path, root, Path(entry.path), entry.is_symlink(), folder, file)
         if folder and not entry.name.startswith("."):
             yield from walk(root, path)
 
@@ -80,8 +85,8 @@ def notes(root: Path, *, copies: bool = False) -> Iterator[Item]:
 def text_of(item: Item) -> str:
     """A file's text; empty if it is none that can be read."""
     try:
-        return item.place.read_bytes().decode("utf-8", "surrogateescape") if item.is_file else ""
-    except OSError:
+        return read_file(item.root, item.place).decode("utf-8", "surrogateescape") if item.is_file else ""
+    except (OSError, PathEscape):
         return ""
 
 

@@ -146,14 +146,12 @@ def _names(disk: Disk, folder: str, below: str, depth: int) -> Iterator[str]:
 def _material(disk: Disk, folder: str, name: str) -> Material | None:
     """What can be told of a file without reading more of it than its beginning; None for a schema's view."""
     try:
-        place = disk.resolve(f"{folder}/{name}")
-        size, start = place.stat().st_size, b""
-        if name.casefold().endswith(".md") and place.is_file():
-            with place.open("rb") as file:
-                start = file.read(_HEAD)
-    except (OSError, VaultError):
+        found = disk.signature(path := f"{folder}/{name}")
+        start = disk.read(path, _HEAD) if name.casefold().endswith(".md") else b""
+    except VaultError:
         return Material(name, 0)
-    text = start.decode("utf-8", "ignore")
+    text = (start or b"").decode("utf-8", "ignore")
+    size = found.size if found else 0
     return None if is_view(text) else Material(name, size, heading_of(text) if text else "")
 
 

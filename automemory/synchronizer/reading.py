@@ -14,7 +14,6 @@ from automemory.intake import local_time
 from automemory.vault import frontmatter
 from automemory.vault.disk import Disk
 from automemory.vault.file_operations import unwritable
-from automemory.vault.files import entry_names, folder_names
 
 MOST_CHARS, MOST_NAMES = 20_000, 200
 _MOST_BYTES = 4 * MOST_CHARS
@@ -102,17 +101,15 @@ class Browser:
         place = self._disk.resolve(path) if path else self._disk.root.resolve()
         if place.is_dir():
             raise ToolRefused(f"{path or '.'!r} is a folder: use list")
-        if not place.is_file():
+        found, data = self._disk.signature(path), self._disk.read(path, _MOST_BYTES)
+        if found is None or data is None:
             raise ToolRefused(f"there is no file {path!r} yet: use list to see which there are")
-        with unwritable(path), place.open("rb") as file:
-            return file.read(_MOST_BYTES), place.stat().st_size
+        return data, found.size
 
     def _walk(self, path: str, depth: int) -> Iterator[str]:
         above = f"{path}/" if path else ""
-        with unwritable(path):
-            place = self._disk.resolve(path) if path else self._disk.root.resolve()
-            folders, names = set(folder_names(place)), entry_names(place)
-        for name in sorted(names):
+        folders = set(self._disk.names(path))
+        for name in sorted(self._disk.entries(path)):
             if name.startswith(".") or not self._disk.holds(above + name):
                 continue
             yield f"{above}{name}/" if name in folders else above + name

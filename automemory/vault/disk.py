@@ -9,27 +9,29 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from automemory.errors import Conflict, PathEscape, Unwritable
 from automemory.vault import files
 from automemory.vault.file_operations import (
     add_name,
     changing,
-    exists,
-    is_plain_file,
     numbered,
-    opened,
     put_in_place,
     remove,
+    rename,
     same_file,
     unwritable,
     write_all,
 )
 from automemory.vault.files import Signature
+from automemory.vault.held import Folder, held, read_all
 
 TAIL = 2048
 PROBE = ".automemory-probe.tmp"
+T = TypeVar("T")
 
 
 class Disk:
@@ -101,42 +103,46 @@ class Disk:
                 return None
             raise Unwritable(f"{path!r} cannot be read ({error.strerror}): check its permissions") from error
 
-    def read(self, path: str) -> bytes | None:
-        """A file's bytes; None if there is no such file, but a folder, say, or a pipe."""
+    def read(self, path: str, size: int = -1) -> bytes | None:
+        """A file's bytes, at most `size`; None if there is no such file, but a folder, say, or a pipe."""
         try:
-            with unwritable(path):
-                place = self.resolve(path)
-                return place.read_bytes() if stat.S_ISREG(place.stat().st_mode) else None
+            with unwritable(path), self._parent(path) as (folder, name):
+                if not folder.is_file(name):
+                    return None
+                with folder.opened(name, os.O_RDONLY) as descriptor:
+                    return read_all(descriptor, size)
         except FileNotFoundError:
             return None
 
     def tail(self, path: str) -> bytes:
         """The last bytes of a file, at most `TAIL`."""
-        with unwritable(path), self.resolve(path).open("rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
-            return file.read()
+        with unwritable(path), self._opened(path, os.O_RDONLY) as descriptor:
+            os.lseek(descriptor, max(0, os.fstat(descriptor).st_size - TAIL), os.SEEK_SET)
+            return read_all(descriptor)
 
     def names(self, path: str) -> list[str]:
-        """The names of the folders in a folder, hidden ones left out; empty if there is no such folder."""
-        with unwritable(path):
-            return files.folder_names(self.resolve(path))
+        """The names of the folders in a folder, hidden ones left out; empty if there is no such folder.
+
+        Args:
+            path: The folder; the vault's own if empty.
+        """
+        return self._list(path, files.folder_names) or []
 
     def entries(self, path: str) -> set[str]:
-        """All names in a folder; empty if there is no such folder."""
-        with unwritable(path):
-            return files.entry_names(self.resolve(path))
+        """All names in a folder, as `names`."""
+        return self._list(path, files.entry_names) or set()
 
     def make_folder(self, path: str) -> None:
         """Make a folder and those above it, with the vault's own mode."""
         place = self.resolve(path)
-        for folder in reversed([p for p in (place, *place.parents) if self._real in p.parents]):
-            with unwritable(path):
+        for made in reversed([p for p in (place, *place.parents) if self._real in p.parents]):
+            with unwritable(path), held(self._real, made.parent) as above:
                 try:
-                    folder.mkdir(mode=self._mode & 0o777 | 0o700)
+                    os.mkdir(above.at(made.name), self._mode & 0o777 | 0o700, dir_fd=above.descriptor)
                 except OSError:
-                    if not folder.is_dir():
+                    if not above.is_folder(made.name):
                         raise
-            self._unsynced[folder.parent] = None  # if it was there, who made it may have died before this
+            self._unsynced[made.parent] = None  # if it was there, who made it may have died before this
 
     def create(self, path: str, data: bytes, temporary: str) -> bool:
         """Write a new file whole and link it into place; False if the name is taken by now.
@@ -145,21 +151,22 @@ class Disk:
             path: The file's path; its folder exists.
             data: Its content.
             temporary: Name, in the same folder, of the file it is prepared in.
+
+        Raises:
+            Conflict: if the folder was removed by now.
         """
-        place = self.resolve(path)
-        prepared = place.with_name(temporary)
-        self._write_whole(prepared, data, self._mode & 0o666 | 0o600)
-        with changing(path):
+        with changing(path), self._parent(path) as (folder, name):
+            self._write_whole(folder, temporary, data, self._mode & 0o666 | 0o600)
             try:
-                if not add_name(prepared, place):
-                    if place.exists():
+                if not add_name(folder, temporary, folder, name):
+                    if folder.status(name):
                         return False
-                    prepared.rename(place)
+                    rename(folder, temporary, folder, name)
             except FileExistsError:
                 return False
             finally:
-                remove(prepared)
-        self._unsynced[place.parent] = None
+                remove(folder, temporary)
+        self._unsynced[folder.place] = None
         return True
 
     def replace(self, path: str, data: bytes, temporary: str, expected: bytes) -> None:
@@ -168,17 +175,18 @@ class Disk:
         Raises:
             Conflict: if the file no longer holds `expected`.
         """
-        place = self.resolve(path)
-        prepared = place.with_name(temporary)
-        with changing(path):
-            self._write_whole(prepared, data, stat.S_IMODE(place.stat().st_mode))
+        with changing(path), self._parent(path) as (folder, name):
+            if not (found := folder.status(name)):
+                raise FileNotFoundError(path)
+            self._write_whole(folder, temporary, data, stat.S_IMODE(found.st_mode))
             try:
-                if place.read_bytes() != expected:
-                    raise Conflict(f"{path!r} was saved by somebody else meanwhile")
-                put_in_place(prepared, place)
+                with folder.opened(name, os.O_RDONLY) as descriptor:
+                    if read_all(descriptor) != expected:
+                        raise Conflict(f"{path!r} was saved by somebody else meanwhile")
+                put_in_place(folder, temporary, name)
             finally:
-                remove(prepared)
-        self._unsynced[place.parent] = None
+                remove(folder, temporary)
+        self._unsynced[folder.place] = None
 
     def append(self, path: str, size: int, data: bytes) -> None:
         """Add bytes at the end of a file that is `size` bytes long; whatever fails, no part of them stays.
@@ -186,7 +194,7 @@ class Disk:
         Raises:
             Conflict: if the file has another length by now.
         """
-        with changing(path), opened(self.resolve(path), os.O_RDWR | os.O_APPEND) as descriptor:
+        with changing(path), self._opened(path, os.O_RDWR | os.O_APPEND) as descriptor:
             if os.fstat(descriptor).st_size != size:
                 raise Conflict(f"{path!r} was saved by somebody else meanwhile")
             try:
@@ -199,35 +207,35 @@ class Disk:
 
     def cut(self, path: str, size: int) -> None:
         """Cut a file back to `size` bytes."""
-        with changing(path), opened(self.resolve(path), os.O_RDWR) as descriptor:
+        with changing(path), self._opened(path, os.O_RDWR) as descriptor:
             os.ftruncate(descriptor, size)
             self._fsync(descriptor)
 
     def settle(self, path: str) -> None:
         """Make a file that is as it should be durable: who wrote it may have died before its sync."""
         if self.sync:
-            place = self.resolve(path)
-            with changing(path), opened(place, os.O_RDWR) as descriptor:
+            with changing(path), self._opened(path, os.O_RDWR) as descriptor:
                 os.fsync(descriptor)
-            self._unsynced[place.parent] = None
+            self._unsynced[self.resolve(path).parent] = None
 
-    def probe(self, folder: str) -> None:
+    def probe(self, path: str) -> None:
         """Raise `Unwritable` if a small file cannot be written in a folder."""
-        place = self.resolve(folder) / PROBE
-        with contextlib.suppress(FileNotFoundError):  # who opened the vault just now took it for left behind
-            self._write_whole(place, b"\0" * 4096, 0o600)
-        remove(place)
+        with unwritable(path), held(self._real, self.resolve(path)) as folder:
+            with contextlib.suppress(FileNotFoundError):  # who opened the vault took it for left behind
+                self._write_whole(folder, PROBE, b"\0" * 4096, 0o600)
+            remove(folder, PROBE)
 
     def remove_temporary(self, path: str, temporary: str) -> None:
         """Remove what an interrupted `create` or `replace` of `path` left."""
-        with unwritable(path):
-            remove(self.resolve(path).with_name(temporary))
+        with contextlib.suppress(FileNotFoundError), unwritable(path), self._parent(path) as (folder, _):
+            remove(folder, temporary)
 
     def remove(self, path: str) -> None:
         """Remove a file, or the symbolic link that it is; nothing happens if it is not there."""
         place = self._entry(path)
-        with unwritable(path):
-            remove(place)
+        gone = contextlib.suppress(FileNotFoundError)
+        with gone, unwritable(path), held(self._real, place.parent) as folder:
+            remove(folder, place.name)
         self._unsynced[place.parent] = None
 
     def remove_folder(self, path: str) -> None:
@@ -235,7 +243,8 @@ class Disk:
         place = self._entry(path)
         with unwritable(path):
             try:
-                place.rmdir()
+                with held(self._real, place.parent) as above:
+                    os.rmdir(above.at(place.name), dir_fd=above.descriptor)
             except (FileNotFoundError, NotADirectoryError):
                 return
             except OSError as error:
@@ -249,18 +258,18 @@ class Disk:
 
         Nothing that is there is replaced, and at no time is it in neither folder.
         """
-        place, folder = self.resolve(source) / files.native(name), self.resolve(target)
-        with unwritable(f"{source}/{name}"):
-            free = next(p for p in numbered(folder, place.name) if not exists(p) or same_file(p, place))
-            if is_plain_file(place):
-                if not exists(free) and not add_name(place, free):
-                    place.rename(free)
-                self._unsynced[folder] = None
+        name, above, below = files.native(name), self.resolve(source), self.resolve(target)
+        with unwritable(f"{source}/{name}"), held(self._real, above) as folder, held(self._real, below) as to:
+            free = next(n for n in numbered(name) if not to.status(n) or same_file(folder, name, to, n))
+            if folder.is_file(name):
+                if not to.status(free) and not add_name(folder, name, to, free):
+                    rename(folder, name, to, free)
+                self._unsynced[to.place] = None
                 self.sync_folders()
-                remove(place)
-            elif exists(place):
-                place.rename(free)
-        self._unsynced |= {folder: None, place.parent: None}
+                remove(folder, name)
+            elif folder.status(name):
+                rename(folder, name, to, free)
+        self._unsynced |= {to.place: None, folder.place: None}
 
     def sync_folders(self) -> None:
         """Make the names written since the last call durable."""
@@ -269,8 +278,33 @@ class Disk:
             return
         for folder in folders:
             gone = contextlib.suppress(FileNotFoundError)  # one that is gone needs none
-            with gone, unwritable(str(folder)), opened(folder, os.O_RDONLY) as descriptor:
-                os.fsync(descriptor)
+            with gone, unwritable(str(folder)):
+                descriptor = os.open(folder, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+
+    @contextlib.contextmanager
+    def _parent(self, path: str) -> Iterator[tuple[Folder, str]]:
+        """The folder in which a file really lies, held, and the file's name in it."""
+        place = self.resolve(path)
+        with held(self._real, place.parent) as folder:
+            yield folder, place.name
+
+    @contextlib.contextmanager
+    def _opened(self, path: str, flags: int) -> Iterator[int]:
+        with self._parent(path) as (folder, name), folder.opened(name, flags) as descriptor:
+            yield descriptor
+
+    def _list(self, path: str, names: Callable[[int | Path], T]) -> T | None:
+        with unwritable(path):
+            try:
+                place = self.resolve(path) if path else self._real
+                with held(self._real, place) as folder, folder.listing() as listing:
+                    return names(listing)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
 
     def _entry(self, path: str) -> Path:
         """Where a name itself lies, not what it links to."""
@@ -278,18 +312,17 @@ class Disk:
         files.checked(path)
         return (self.resolve(folder) if folder else self._real) / files.native(name)
 
-    def _write_whole(self, place: Path, data: bytes, mode: int) -> None:
-        with unwritable(place.name):
-            remove(place)
-            with opened(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode) as descriptor:
-                try:
-                    if os.name != "nt":
-                        os.fchmod(descriptor, mode)
-                    write_all(descriptor, data)
-                    self._fsync(descriptor)
-                except OSError:
-                    remove(place)
-                    raise
+    def _write_whole(self, folder: Folder, name: str, data: bytes, mode: int) -> None:
+        remove(folder, name)
+        with folder.opened(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode) as descriptor:
+            try:
+                if os.name != "nt":
+                    os.fchmod(descriptor, mode)
+                write_all(descriptor, data)
+                self._fsync(descriptor)
+            except OSError:
+                remove(folder, name)
+                raise
 
     def _fsync(self, descriptor: int) -> None:
         if self.sync:

@@ -1,4 +1,4 @@
-"""What file operations are made of: single steps on places of this system, and what their errors mean."""
+"""What file operations are made of: single steps in folders that are held, and what their errors mean."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import contextlib
 import errno
 import itertools
 import os
+import stat
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import PurePath
 
-from automemory.errors import Busy, Conflict, PathEscape, Unwritable
+from automemory.errors import Busy, Conflict, Unwritable
+from automemory.vault.held import Folder
 
 _LINKLESS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _WAIT_ERRORS = {errno.EACCES, errno.EPERM} if os.name == "nt" else set()
@@ -38,34 +40,6 @@ def unwritable(what: str) -> Iterator[None]:
         raise Unwritable(f"{what!r} cannot be read or written ({reason}): {advice}") from error
 
 
-@contextlib.contextmanager
-def opened(place: Path, flags: int, mode: int = 0o777) -> Iterator[int]:
-    """A descriptor of a file or folder, its bytes as they are on any system.
-
-    Args:
-        place: Where it is; to be written, where it really is, with no symbolic link on the way.
-        flags, mode: See `os.open`.
-
-    Raises:
-        PathEscape: if a link was put on the way to what is to be written; what it leads to is left alone.
-    """
-    descriptor = os.open(place, flags | getattr(os, "O_BINARY", 0), mode)
-    try:
-        if flags & (os.O_RDWR | os.O_WRONLY) and not _is_at(descriptor, place):
-            if flags & os.O_EXCL:
-                remove(place)
-            raise PathEscape(f"{str(place)!r} is reached by a symbolic link now: remove the link")
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _is_at(descriptor: int, place: Path) -> bool:
-    """Whether what was opened lies at a place itself, and not behind a link that was put there just now."""
-    at = os.fspath(place)
-    return os.path.samestat(os.fstat(descriptor), place.stat()) and os.path.realpath(at) == at
-
-
 def write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
@@ -75,19 +49,30 @@ def write_all(descriptor: int, data: bytes) -> None:
         view = view[written:]
 
 
-def put_in_place(prepared: Path, place: Path) -> None:
+def put_in_place(folder: Folder, prepared: str, name: str) -> None:
     try:
-        prepared.replace(place)
+        rename(folder, prepared, folder, name, over=True)
     except OSError as error:  # another program has the file open: Windows only, and soon over
         if error.errno not in _WAIT_ERRORS:
             raise
-        raise Busy(f"{place.name!r} is open in another program: close it there") from error
+        raise Busy(f"{name!r} is open in another program: close it there") from error
 
 
-def add_name(place: Path, to: Path) -> bool:
+def rename(folder: Folder, name: str, to: Folder, new: str, *, over: bool = False) -> None:
+    move = os.replace if over else os.rename
+    move(folder.at(name), to.at(new), src_dir_fd=folder.descriptor, dst_dir_fd=to.descriptor)
+
+
+def add_name(folder: Folder, name: str, to: Folder, new: str) -> bool:
     """Give a file a second name; False where the file system has no such thing."""
     try:
-        os.link(place, to)
+        os.link(
+            folder.at(name),
+            to.at(new),
+            src_dir_fd=folder.descriptor,
+            dst_dir_fd=to.descriptor,
+            follow_symlinks=folder.descriptor is None,
+        )
     except OSError as error:
         if error.errno not in _LINKLESS:
             raise
@@ -95,27 +80,21 @@ def add_name(place: Path, to: Path) -> bool:
     return True
 
 
-def numbered(folder: Path, name: str) -> Iterator[Path]:
-    """`a.txt`, `a-2.txt`, `a-3.txt`, … in a folder."""
-    place = folder / name
-    yield place
-    for number in itertools.count(2):
-        yield place.with_name(f"{place.stem}-{number}{place.suffix}")
-
-
-def exists(place: Path) -> bool:
-    return os.path.lexists(place)
-
-
-def is_plain_file(place: Path) -> bool:
-    return place.is_file() and not place.is_symlink()
-
-
-def same_file(one: Path, other: Path) -> bool:
-    """Whether two names are one file's: a move was interrupted between making one and removing the other."""
-    return is_plain_file(one) and is_plain_file(other) and one.samefile(other)
-
-
-def remove(place: Path) -> None:
+def remove(folder: Folder, name: str) -> None:
+    """Remove a file, or the symbolic link that it is; nothing happens if it is not there."""
     with contextlib.suppress(FileNotFoundError):
-        place.unlink()
+        os.unlink(folder.at(name), dir_fd=folder.descriptor)
+
+
+def numbered(name: str) -> Iterator[str]:
+    """`a.txt`, `a-2.txt`, `a-3.txt`, …."""
+    path = PurePath(name)
+    yield name
+    for number in itertools.count(2):
+        yield f"{path.stem}-{number}{path.suffix}"
+
+
+def same_file(folder: Folder, name: str, to: Folder, new: str) -> bool:
+    """Whether two names are one file's: a move was interrupted between making one and removing the other."""
+    one, other = folder.status(name), to.status(new)
+    return bool(one and other and stat.S_ISREG(one.st_mode) and os.path.samestat(one, other))

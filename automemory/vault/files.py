@@ -86,7 +86,7 @@ def _is_without_links(root: str, path: str) -> bool:
     return True
 
 
-def folder_names(place: str | os.PathLike[str]) -> list[str]:
+def folder_names(place: int | str | os.PathLike[str]) -> list[str]:
     """The folders in a folder by name, sorted, hidden ones left out; empty if there is no such folder."""
     try:
         with os.scandir(place) as found:
@@ -95,7 +95,7 @@ def folder_names(place: str | os.PathLike[str]) -> list[str]:
         return []
 
 
-def entry_names(place: str | os.PathLike[str]) -> set[str]:
+def entry_names(place: int | str | os.PathLike[str]) -> set[str]:
     """All names in a folder; empty if there is no such folder."""
     try:
         with os.scandir(place) as found:

@@ -25,6 +25,7 @@ from automemory.vault.files import (
     resolve,
     spelled,
 )
+from automemory.vault.held import read_file
 from automemory.vault.layout import DAILY, DAY, day_index_path
 
 # How Syncthing, Dropbox, Nextcloud and Obsidian name the copy of a file that was changed in two places.
@@ -157,8 +158,11 @@ class Places:
             OSError: if it cannot be read.
             PathEscape: if it lies outside the vault.
         """
-        with open(self._openable(found), "rb") as file:  # noqa: PTH123 - as fast as it can be
-            return file.read(size)
+        return read_file(self.real, Path(self._openable(found)), size)
+
+    def text(self, path: str) -> str:
+        """A file's text, its bytes as `surrogateescape` keeps them; raises as `read`."""
+        return self.read(Found(path, "")).decode("utf-8", "surrogateescape")
 
     def _openable(self, found: Found) -> str | Path:
         if found.place and stat.S_ISREG(os.lstat(found.place).st_mode):

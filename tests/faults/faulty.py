@@ -106,17 +106,19 @@ class Faults:
             except (FileExistsError, FileNotFoundError):
                 self.met[number] = IDLE
                 raise
-            return self._done(name, result, args)
+            return self._done(name, result, args, options)
 
         return operation
 
-    def _done(self, name: str, result: Any, args: tuple[Any, ...]) -> Any:
+    def _done(self, name: str, result: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         if self.durable and name == "fsync":
             self.durable.synced(args[0])
         if self.durable and name == "open" and args[1] & os.O_EXCL:
             self.durable.created(result)
         if self.durable and name == "rename":
-            self.durable.moved(Path(args[0]), Path(args[1]))
+            self.durable.moved(
+                _place(args[0], options.get("src_dir_fd")), _place(args[1], options.get("dst_dir_fd"))
+            )
         return result
 
     def _fail(self, args: tuple[Any, ...]) -> None:
@@ -148,3 +150,8 @@ class Faults:
         if self.fault.how != "short":
             with db._storage():
                 raise sqlite3.OperationalError("database or disk is full")
+
+
+def _place(name: str, folder: int | None) -> Path:
+    """Where a name lies that was given with a folder's descriptor."""
+    return Path(f"/proc/self/fd/{folder}").readlink() / name if folder is not None else Path(name)

@@ -9,9 +9,28 @@ import threading
 from types import CodeType, FrameType
 from typing import Any
 
-from automemory.vault import apply, commit, database, disk, file_operations, revise, state, store, tables
+from automemory.hook import filing
+from automemory.maintenance import editor, rebuild, repairs
+from automemory.synchronizer import writing
+from automemory.vault import (
+    apply,
+    catalog,
+    commit,
+    database,
+    disk,
+    file_operations,
+    files,
+    revise,
+    snapshot,
+    state,
+    store,
+    tables,
+)
 
-MODULES = (apply, commit, database, disk, file_operations, revise, state, store, tables)
+MODULES = (
+    *(apply, catalog, commit, database, disk, file_operations, files, revise, snapshot, state, store, tables),
+    *(editor, rebuild, repairs, writing, filing),
+)
 FOLDER = os.environ.get("AUTOMEMORY_FAULT_RUN", "")
 _FILES = {str(module.__file__) for module in MODULES}
 _open, _write, _close = os.open, os.write, os.close  # the real ones, whatever is put around them later

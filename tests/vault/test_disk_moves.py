@@ -57,7 +57,7 @@ def test_an_interrupted_move_is_finished(disk: Disk, vault: Path) -> None:
 def test_where_files_have_one_name_only(disk: Disk, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a file system without hard links a move is a rename."""
 
-    def refuse(*_: object) -> None:
+    def refuse(*_: object, **__: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "link", refuse)
