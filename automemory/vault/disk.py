@@ -27,7 +27,7 @@ from automemory.vault.file_operations import (
     write_all,
 )
 from automemory.vault.files import Signature
-from automemory.vault.held import Folder, held, read_all
+from automemory.vault.held import Folder, held, read_all, read_file
 
 TAIL = 2048
 PROBE = ".automemory-probe.tmp"
@@ -106,11 +106,9 @@ class Disk:
     def read(self, path: str, size: int = -1) -> bytes | None:
         """A file's bytes, at most `size`; None if there is no such file, but a folder, say, or a pipe."""
         try:
-            with unwritable(path), self._parent(path) as (folder, name):
-                if not folder.is_file(name):
-                    return None
-                with folder.opened(name, os.O_RDONLY) as descriptor:
-                    return read_all(descriptor, size)
+            with unwritable(path):
+                place = self.resolve(path)
+                return read_file(self._real, place, size) if stat.S_ISREG(os.stat(place).st_mode) else None
         except FileNotFoundError:
             return None
 

@@ -97,39 +97,68 @@ def held(root: Path, place: Path) -> Iterator[Folder]:
         PathEscape: if a link was put on the way.
         OSError: if there is no such folder.
     """
-    names = _way(root, place)
-    if not HOLDS:
-        if place.resolve() != place:
-            raise _swapped(place)
-        yield Folder(place, None)
-        return
-    descriptor = os.open(root, _FOLDER)
+    descriptor = _descend(root, place)
     try:
-        for name in names:
-            below = _below(descriptor, name, place)
-            os.close(descriptor)
-            descriptor = below
         yield Folder(place, descriptor)
     finally:
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
-def read_file(root: Path, place: Path, size: int = -1) -> bytes:
+def read_file(root: Path, place: str | Path, size: int = -1) -> bytes:
     """A file's first `size` bytes, or all.
+
+    Args:
+        root: The vault's own real place.
+        place: The file's, links followed.
+        size: How much of it.
 
     Raises:
         PathEscape: if a link was put on the way.
         OSError: if it cannot be read, or is no file: a pipe would never end.
     """
-    with held(root, place.parent) as folder, folder.opened(place.name, os.O_RDONLY) as descriptor:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "it is no file", str(place))
-        return read_all(descriptor, size)
+    with contextlib.suppress(OSError):  # the short way, where the system says what was opened
+        descriptor = os.open(place, os.O_RDONLY | _FILE)
+        try:
+            if os.readlink(f"/proc/self/fd/{descriptor}") == f"{place}":
+                return _read_file(descriptor, size)
+        finally:
+            os.close(descriptor)
+    folder, _, name = f"{place}".rpartition(os.sep)
+    with held(root, Path(folder)) as parent, parent.opened(name, os.O_RDONLY) as descriptor:
+        return _read_file(descriptor, size)
+
+
+def _read_file(descriptor: int, size: int) -> bytes:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise OSError(errno.EINVAL, "it is no file")
+    return read_all(descriptor, size)
 
 
 def read_all(descriptor: int, size: int = -1) -> bytes:
-    with os.fdopen(descriptor, "rb", closefd=False) as file:
-        return file.read(size)
+    with open(descriptor, "rb", buffering=0, closefd=False) as file:
+        return file.read(size) or b""
+
+
+def _descend(root: Path, place: Path) -> int | None:
+    """What holds a folder; None where nothing can."""
+    names = _way(root, place)
+    if not HOLDS:
+        if place.resolve() != place:
+            raise _swapped(place)
+        return None
+    descriptor = os.open(root, _FOLDER)
+    try:
+        for name in names:
+            above, descriptor = descriptor, os.open(name, _FOLDER, dir_fd=descriptor)
+            os.close(above)
+    except OSError as error:
+        is_link = error.errno == errno.ELOOP or _is_link(descriptor, name)
+        os.close(descriptor)
+        if is_link:
+            raise _swapped(place) from error
+        raise
+    return descriptor
 
 
 def _way(root: Path, place: Path) -> list[str]:
@@ -138,15 +167,6 @@ def _way(root: Path, place: Path) -> list[str]:
     if not f"{place}{os.sep}".startswith(before):
         raise PathEscape(f"{str(place)!r} is no folder in the vault: remove the symbolic link to it")
     return [name for name in str(place)[len(before) :].split(os.sep) if name]
-
-
-def _below(above: int, name: str, place: Path) -> int:
-    try:
-        return os.open(name, _FOLDER, dir_fd=above)
-    except OSError as error:
-        if error.errno == errno.ELOOP or _is_link(above, name):
-            raise _swapped(place) from error
-        raise
 
 
 def _is_link(above: int, name: str) -> bool:

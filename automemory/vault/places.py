@@ -158,7 +158,7 @@ class Places:
             OSError: if it cannot be read.
             PathEscape: if it lies outside the vault.
         """
-        return read_file(self.real, Path(self._openable(found)), size)
+        return read_file(self.real, self._openable(found), size)
 
     def text(self, path: str) -> str:
         """A file's text, its bytes as `surrogateescape` keeps them; raises as `read`."""
