@@ -74,7 +74,7 @@ class Repairs:
             steps = [
                 partial(repair, path) for code, repair in repairs.items() for path in paths.get(code, ())
             ]
-            return list(filter(None, map(_tried, steps)))
+            return [*store.committer.recover(), *filter(None, map(_tried, steps))]
         finally:
             store.close()
 

@@ -68,11 +68,12 @@ class Committer:
             self._check(plan, basis, self._finish_found())
             self._apply(self._state.put_plan(plan), plan)
 
-    def recover(self) -> None:
-        """Finish the plans that an earlier run left."""
-        if self._state.has_plans():
-            with self.locked():
-                self._finish_found()
+    def recover(self) -> list[str]:
+        """Finish the plans that an earlier run left; gives why those that stay cannot be finished now."""
+        if not self._state.has_plans():
+            return []
+        with self.locked():
+            return [reason for _, reason in self._finish_found()]
 
     def probe(self) -> None:
         """Raise what a commit would raise now for want of a lock or of writable storage."""
@@ -98,23 +99,23 @@ class Committer:
             finally:
                 self._lock.release()
 
-    def _finish_found(self) -> list[Plan]:
-        """Finish what others left; gives the plans that cannot be finished now."""
-        found = self._state.plans()
-        for number, plan in found:
-            with contextlib.suppress(VaultError):
-                for i, edit in enumerate(plan.edits):  # now, so that it is synced before the plan goes
-                    with contextlib.suppress(VaultError, FileNotFoundError):
-                        self._disk.remove_temporary(edit.path, _temporary(number, i))
+    def _finish_found(self) -> list[tuple[Plan, str]]:
+        """Finish what others left; gives the plans that cannot be finished now, and why."""
+        left = []
+        for number, plan in self._state.plans():
+            for i, edit in enumerate(plan.edits):  # now, so that it is synced before the plan goes
+                with contextlib.suppress(VaultError):
+                    self._disk.remove_temporary(edit.path, _temporary(number, i))
+            try:
                 self._apply(number, plan)
-        return [plan for _, plan in self._state.plans()] if found else []
+            except VaultError as error:
+                left.append((plan, f"an earlier change of {plan.paths[0]!r} cannot be finished: {error}"))
+        return left
 
-    def _check(self, plan: Plan, basis: Basis, left: list[Plan]) -> None:
-        for stuck in left:
+    def _check(self, plan: Plan, basis: Basis, left: list[tuple[Plan, str]]) -> None:
+        for stuck, reason in left:
             if stuck.stream == plan.stream or set(stuck.paths) & set(plan.paths):
-                raise Unwritable(
-                    f"an earlier change of {stuck.paths[0]!r} cannot be finished: check its permissions"
-                )
+                raise Unwritable(reason)
         row = self._state.turn(plan.filing.turn) if plan.filing else None
         if plan.filing and (row is None or row.payload is None or row.filed >= plan.filing.messages):
             raise Conflict(f"turn {plan.filing.turn} was filed by somebody else meanwhile")

@@ -60,7 +60,7 @@ class Store:
         self.disk = Disk(root, sync=sync)
         self.state = State(home(root), sync=sync)
         self.disk.sync_folders()
-        with suppress(VaultError, FileNotFoundError):
+        with suppress(VaultError):
             self.disk.remove_temporary("daily/probe", PROBE)
         if self.state.has_plans():
             self.committer.recover()

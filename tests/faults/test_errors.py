@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conversation import CLOSE, SCENARIOS, turn
+from conversation import CLOCK, CLOSE, SCENARIOS, KeywordDecider, turn
 from runner import Job, Run, Runner
 from test_kill import ARM, END, faults, finish, last, points
 from vaults import Prepared, copy, files
+
+from automemory.maintenance.doctor import repair
+from automemory.memory import AutoMemory
 
 Prepare = Callable[[str], Prepared]
 NOTE = "daily/2026-05-27/alpha/alpha.md"
@@ -86,6 +89,10 @@ def test_a_plan_that_cannot_be_finished_holds_up_its_own_stream_only(
 
     [run] = runner.run(Job(vault, [turn(1, "beta", thread="b"), ready.scenario.after[0]]))
     assert run.get("outcome") == ["recorded", "deferred"]
+    assert all(words in run.get("error_text")[1] for words in ("cannot be finished", NOTE, "remove the symb"))
+    found = repair(vault, CLOCK, lambda agent: AutoMemory(vault, decider=KeywordDecider()))
+    assert "cannot be finished" in found.error and "remove the symbolic link" in found.error
+    assert {"plan", "link-outside"} <= {finding.code for finding in found.findings}
     assert files(outside) == before
 
     event.unlink()
@@ -96,3 +103,25 @@ def test_a_plan_that_cannot_be_finished_holds_up_its_own_stream_only(
     assert run.get("outcome") == ["recorded"]
     assert run.get("problems") == [[]]
     assert files(vault)[NOTE] == ready.wanted[NOTE]
+
+
+def test_a_plan_ends_when_what_leads_outside_is_removed(
+    runner: Runner, prepared: Prepare, tmp_path: Path
+) -> None:
+    """6.2: as the error says, without the link the stream goes on: its turns are filed in an event anew."""
+    ready = prepared("continue")
+    vault = copy(ready.vault, tmp_path / "vault")
+    write = points(runner, ready, tmp_path).index("os.write")
+    runner.run(Job(vault, [ARM, ready.scenario.step], {"at": write}))
+    event, outside = vault / "daily/2026-05-27/alpha", tmp_path / "outside"
+    event.rename(outside)
+    event.symlink_to(outside)
+    before = files(outside)
+    runner.run(Job(vault, [ready.scenario.step]))
+    event.unlink()
+    doctor = {"do": "command", "what": ["doctor"]}
+    check = {"do": "check", "expected": {"finished": True}}
+    [run] = runner.run(Job(vault, [doctor, *ready.scenario.rest, END, check]))
+    assert run.get("outcome")[-1] == "recorded", run.said
+    assert run.get("problems") == [[]]
+    assert files(outside) == before

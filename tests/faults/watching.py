@@ -20,6 +20,7 @@ from automemory.vault import (
     disk,
     file_operations,
     files,
+    held,
     revise,
     snapshot,
     state,
@@ -28,7 +29,8 @@ from automemory.vault import (
 )
 
 MODULES = (
-    *(apply, catalog, commit, database, disk, file_operations, files, revise, snapshot, state, store, tables),
+    *(apply, catalog, commit, database, disk, file_operations, files, held),
+    *(revise, snapshot, state, store, tables),
     *(editor, rebuild, repairs, writing, filing),
 )
 FOLDER = os.environ.get("AUTOMEMORY_FAULT_RUN", "")
