@@ -190,11 +190,16 @@ class Disk:
         """Add bytes at the end of a file that is `size` bytes long; whatever fails, no part of them stays.
 
         Raises:
-            Conflict: if the file has another length by now.
+            Conflict: if the file has another length by now, or another one was put in its place.
         """
-        with changing(path), self._opened(path, os.O_RDWR | os.O_APPEND) as descriptor:
+        meanwhile = Conflict(f"{path!r} was saved by somebody else meanwhile")
+        with (
+            changing(path),
+            self._parent(path) as (folder, name),
+            folder.opened(name, os.O_RDWR | os.O_APPEND) as descriptor,
+        ):
             if os.fstat(descriptor).st_size != size:
-                raise Conflict(f"{path!r} was saved by somebody else meanwhile")
+                raise meanwhile
             try:
                 write_all(descriptor, data)
                 self._fsync(descriptor)
@@ -202,6 +207,8 @@ class Disk:
                 with contextlib.suppress(OSError):
                     os.ftruncate(descriptor, size)
                 raise
+            if not folder.holds(name, descriptor):
+                raise meanwhile
 
     def cut(self, path: str, size: int) -> None:
         """Cut a file back to `size` bytes."""

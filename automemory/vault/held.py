@@ -54,6 +54,11 @@ class Folder:
         found = self.status(name)
         return found is not None and stat.S_ISDIR(found.st_mode)
 
+    def holds(self, name: str, descriptor: int) -> bool:
+        """Whether a file that was opened is still what lies at a name."""
+        found = self.status(name)
+        return found is not None and os.path.samestat(found, os.fstat(descriptor))
+
     @contextlib.contextmanager
     def opened(self, name: str, flags: int, mode: int = 0o777) -> Iterator[int]:
         """A descriptor of a file, its bytes as they are on any system; see `os.open`.

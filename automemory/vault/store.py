@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from automemory.errors import PathEscape, Unwritable, VaultError
 from automemory.vault.disk import PROBE, Disk
-from automemory.vault.file_operations import unwritable
+from automemory.vault.file_operations import unwritable, write_all
 from automemory.vault.state import State
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Store:
                 size = os.fstat(descriptor).st_size
                 os.lseek(descriptor, max(0, size - 1), os.SEEK_SET)
                 torn = os.read(descriptor, 1) not in (b"", b"\n")  # a line was cut off when it was written
-                os.write(descriptor, b"\n" * torn + lines.encode("utf-8", "replace"))
+                write_all(descriptor, b"\n" * torn + lines.encode("utf-8", "replace"))
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)

@@ -8,7 +8,9 @@ import os
 import resource
 import signal
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from conversation import CLOCK, KeywordDecider, Step
 from faulty import Fault, Faults
 from watching import tell, watch
 
-from automemory.errors import AutoMemoryError
+from automemory.errors import AutoMemoryError, VaultError
 from automemory.maintenance.doctor import repair
 from automemory.maintenance.editor import Editor
 from automemory.maintenance.rebuild import rebuild
@@ -43,8 +45,8 @@ def work(job: dict[str, Any], say: Say) -> None:
     watch(job["fault"])
     faults = Faults(Fault(**job["fault"]))
     faults.install()
-    schema = next((step["schema"] for step in job["steps"] if "schema" in step), "append")
-    memory = AutoMemory(vault, **(OPTIONS | {"note_schema": schema} | job["options"]))
+    given = next((step["options"] for step in job["steps"] if "options" in step), {})
+    memory = AutoMemory(vault, **(OPTIONS | given | job["options"]))
     for step in job["steps"]:
         try:
             _step(step, memory, faults, vault, say)
@@ -58,9 +60,11 @@ def _step(step: Step, memory: AutoMemory, faults: Faults, vault: Path, say: Say)
         case "turn":
             _record(step, memory, say)
         case "threads":
-            _at_once(step["turns"], lambda turn: _record(turn, memory, say))
+            with _memories(memory, vault) as memory_of:
+                _at_once(step["turns"], lambda turn: _record(turn, memory_of(turn), say))
         case "tasks":
-            asyncio.run(_gather(step["turns"], memory, say))
+            with _memories(memory, vault) as memory_of:
+                asyncio.run(_gather(step["turns"], memory_of, say))
         case "close":
             memory.close_event()
             say(done="close")
@@ -82,7 +86,7 @@ def _step(step: Step, memory: AutoMemory, faults: Faults, vault: Path, say: Say)
             status = memory.status()
             say(waiting=status.waiting, unstored=status.unstored)
         case "arm":
-            faults.arm(str(vault.parent))
+            faults.arm(vault)
         case "heal":
             faults.heal()
         case "points":
@@ -112,7 +116,8 @@ def _command(what: list[str], vault: Path) -> None:
             rebuild(vault)
         case ["doctor"]:
             found = repair(vault, CLOCK, lambda agent: AutoMemory(vault, **OPTIONS, agent_id=agent or None))
-            assert not found.error, found.error
+            if found.error:
+                raise VaultError(found.error)
         case [how, *arguments]:
             with Editor(vault) as editor:
                 editor.make(lambda: getattr(editor, how)(*arguments), lambda correction: True)
@@ -132,15 +137,37 @@ def _hold(vault: Path) -> None:
 
 
 def _record(step: Step, memory: AutoMemory, say: Say) -> None:
-    result = memory.record(step["messages"], thread_id=step["thread"])
-    say(outcome=result.outcome, id=result.turn_id, error_text=result.error)
+    began = time.monotonic()
+    result = memory.record(step["messages"], thread_id=step["thread"], event=step.get("event"))
+    took = time.monotonic() - began
+    say(outcome=result.outcome, id=result.turn_id, error_text=result.error, took=took)
 
 
-async def _gather(turns: list[Step], memory: AutoMemory, say: Say) -> None:
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(memory.arecord(t["messages"], thread_id=t["thread"])) for t in turns]
-    for result in (task.result() for task in tasks):
-        say(outcome=result.outcome, id=result.turn_id, error_text=result.error)
+async def _gather(turns: list[Step], memory_of: Callable[[Step], AutoMemory], say: Say) -> None:
+    """The turns of each writer one after the other, all writers at once."""
+
+    async def write(turns: list[Step]) -> None:
+        for turn in turns:
+            result = await memory_of(turn).arecord(turn["messages"], thread_id=turn["thread"])
+            say(outcome=result.outcome, id=result.turn_id, error_text=result.error)
+
+    await asyncio.gather(*map(write, _by_writer(turns)))
+
+
+@contextmanager
+def _memories(memory: AutoMemory, vault: Path) -> Iterator[Callable[[Step], AutoMemory]]:
+    """A memory for each agent that is named, over one vault; closed in the end."""
+    made = {"": memory}
+
+    def memory_of(turn: Step) -> AutoMemory:
+        agent = turn.get("agent", "")
+        if agent not in made:
+            made[agent] = AutoMemory(vault, **OPTIONS, agent_id=agent)
+        return made[agent]
+
+    yield memory_of
+    for each in made.values():
+        each.close()
 
 
 def _each(record: Callable[[Step], None], turns: list[Step]) -> None:
@@ -150,11 +177,15 @@ def _each(record: Callable[[Step], None], turns: list[Step]) -> None:
 
 def _at_once(turns: list[Step], record: Callable[[Step], None]) -> None:
     """The turns of each writer in a thread of its own."""
-    streams: dict[str, list[Step]] = {}
-    for turn in turns:
-        streams.setdefault(turn["writer"], []).append(turn)
-    workers = [threading.Thread(target=_each, args=(record, turns)) for turns in streams.values()]
+    workers = [threading.Thread(target=_each, args=(record, own)) for own in _by_writer(turns)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
+
+
+def _by_writer(turns: list[Step]) -> list[list[Step]]:
+    streams: dict[str, list[Step]] = {}
+    for turn in turns:
+        streams.setdefault(turn["writer"], []).append(turn)
+    return list(streams.values())

@@ -72,24 +72,30 @@ SCENARIOS = {
     "resume": Scenario((*TWO, turn(3, "beta")), turn(4, "alpha"), (turn(5), turn(6))),
     "close": Scenario(TWO, CLOSE, (turn(3), turn(4))),
     "extend": Scenario(TWO, turn(2, more=True), (turn(3), turn(4))),
+    "go on from another day": Scenario(TWO, turn(3, "alpha", day=1), (turn(4, day=1), turn(5, day=1))),
+    "placed": Scenario(TWO, turn(3) | {"event": "beta"}, (turn(4), turn(5) | {"event": "alpha"})),
+    "placed back": Scenario((*TWO, turn(3, "beta")), turn(4) | {"event": "alpha"}, (turn(5), turn(6))),
 }
 
 
-def with_notes(scenario: Scenario) -> Scenario:
-    """The scenario with the note schema `notes`: turns in a file of their own, an overview, and views."""
+def with_options(scenario: Scenario, **options: Any) -> Scenario:
+    """The scenario with a memory that was made with these options."""
 
-    def noted(steps: Sequence[Step]) -> tuple[Step, ...]:
-        return tuple(step | {"schema": "notes"} if step["do"] == "turn" else step for step in steps)
+    def given(steps: Sequence[Step]) -> tuple[Step, ...]:
+        return tuple(step | {"options": options} if step["do"] == "turn" else step for step in steps)
 
-    [step] = noted([scenario.step])
-    return Scenario(noted(scenario.before), step, noted(scenario.after))
+    [step] = given([scenario.step])
+    return Scenario(given(scenario.before), step, given(scenario.after))
 
 
+# The note schema `notes` has the turns in a file of their own, an overview, and views.
 SCENARIOS |= {
-    f"notes: {name}": with_notes(SCENARIOS[name])
+    f"notes: {name}": with_options(SCENARIOS[name], note_schema="notes")
     for name in ("first", "continue", "switch", "new day", "resume", "extend")
 }
-QUICK = [name for name in SCENARIOS if "notes" not in name or "switch" in name]
+SCENARIOS["cap"] = with_options(SCENARIOS["continue"], max_turns_per_event=2)
+SCENARIOS["cap by size"] = with_options(SCENARIOS["continue"], max_event_chars=300)
+QUICK = [name for name in SCENARIOS if ":" not in name or "switch" in name]
 CASES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in SCENARIOS]
 
 

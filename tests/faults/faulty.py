@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from power import Durable
+from vaults import save_by_hand
 from watching import tell
 
 from automemory.vault import state
@@ -34,7 +35,8 @@ class Fault:
     Attributes:
         at: Number of the operation, counted from 0 while armed; -1 never.
         how: `kill`, `power` (a kill that takes what was not synced with it), `short` (a write that takes only
-            half, and no error), or the name of an errno.
+            half, and no error), `saved` (a person's editor saves every note and index just before, with a
+            line more), or the name of an errno.
         half: Whether a write does half of its work first.
         after: Whether the operation is done first.
         lasting: Whether all later operations fail too, until `Faults.heal`.
@@ -57,16 +59,18 @@ class Faults:
         self.met: list[str] = []
         self.armed = False
         self.durable: Durable | None = None
+        self.vault = Path()
 
     def install(self) -> None:
         for name in OPERATIONS:
             setattr(os, name, self._around(name, getattr(os, name)))
         state.State._write = self._around_write(state.State._write)  # type: ignore[method-assign]
 
-    def arm(self, folder: str) -> None:
-        """Begin to count; what lies in `folder` now is taken for synced."""
+    def arm(self, vault: Path) -> None:
+        """Begin to count; what lies in the folder around the vault now is taken for synced."""
+        self.vault = vault
         if self.fault.how == "power":
-            self.durable = Durable(folder, self.fault.before)
+            self.durable = Durable(str(vault.parent), self.fault.before)
         self.armed = True
 
     def heal(self) -> None:
@@ -98,7 +102,7 @@ class Faults:
                 written = real(args[0], bytes(args[1])[: len(args[1]) // 2])
                 if self.fault.how == "short" or self.fault.lasting:
                     return written  # the next operation fails, as on a disk that has just become full
-            if fails and self.fault.how != "short":
+            if fails:
                 self._fail(args)
             number = len(self.met) - 1
             try:
@@ -124,10 +128,19 @@ class Faults:
     def _fail(self, args: tuple[Any, ...]) -> None:
         if self.fault.how in {"kill", "power"}:
             self.die()
+        if self.fault.how in {"short", "saved"}:
+            self._save()
+            return
         number = getattr(errno, self.fault.how)
         raise OSError(
             number, os.strerror(number), *(args[:1] if args and not isinstance(args[0], int) else ())
         )
+
+    def _save(self) -> None:
+        if self.fault.how == "saved":
+            self.armed = False
+            save_by_hand(self.vault)
+            self.armed = True
 
     def _around_write(self, real: Callable[..., Any]) -> Callable[..., Any]:
         @contextmanager
@@ -147,7 +160,9 @@ class Faults:
     def _fail_write(self, db: state.State) -> None:
         if self.fault.how in {"kill", "power"}:
             self.die()
-        if self.fault.how != "short":
+        if self.fault.how in {"short", "saved"}:
+            self._save()
+        else:
             with db._storage():
                 raise sqlite3.OperationalError("database or disk is full")
 

@@ -24,12 +24,16 @@ LONGEST_S = 60
 
 @dataclass(frozen=True)
 class Job:
-    """One process: steps over a vault (`conversation.Step`, or what `child._step` knows), and a fault."""
+    """One process: steps over a vault (`conversation.Step`, or what `child._step` knows), and a fault.
+
+    It is ended, and that is an error, if it takes longer than `longest_s` seconds.
+    """
 
     vault: Path
     steps: Sequence[dict[str, Any]]
     fault: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    longest_s: int = LONGEST_S
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ class Runner:
         self._server.stdin.write(json.dumps(request).encode() + b"\n")
         self._server.stdin.flush()
         runs = [Run(**answer) for answer in json.loads(self._server.stdout.readline())]
+        assert all(run.get("over") or run.killed for run in runs), "a process hung, or was ended"
         crashes = [text for run in runs for text in run.get("crash")]
         assert not crashes, crashes[0]
         return runs
@@ -98,7 +103,7 @@ def _start(work: Callable[..., None], job: dict[str, Any]) -> tuple[int, int]:
         os.close(write_end)
         return child, read_end
     os.dup2(2, 1)  # what a child prints is no answer
-    faulthandler.dump_traceback_later(LONGEST_S, exit=True)
+    faulthandler.dump_traceback_later(job["longest_s"], exit=True)
     write = os.write
 
     def say(**line: Any) -> None:
@@ -106,8 +111,9 @@ def _start(work: Callable[..., None], job: dict[str, Any]) -> tuple[int, int]:
 
     try:
         work(job, say)
+        say(over=True)
     except BaseException:
-        say(crash=traceback.format_exc())
+        say(crash=traceback.format_exc(), over=True)
     finally:
         os._exit(0)
 

@@ -3,33 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import pytest
 from checker import problems
-from conversation import turn
+from conversation import Step, turn
 from runner import Job, Run, Runner
 from test_kill import ARM, END, last, points
 from vaults import Prepared, copy, files
 
+from automemory.turn import Message, turn_id
+
 Prepare = Callable[[str], Prepared]
-WRITERS, TURNS = 8, 20
+LONGEST_S = 30.0  # of one turn: what it may wait for the lock, several times over
 FAST = {"durability": "os"}
 
 
-def share(writer: int, thread: str, turns: int = TURNS) -> list[dict[str, Any]]:
-    """A writer's turns: every fifth one opens an event, by a name that all writers use."""
-    first = writer * turns if thread == "main" else 0
-    return [
-        turn(first + i, f"topic{i // 5}" if i % 5 == 0 else "", thread=thread) | {"writer": str(writer)}
-        for i in range(turns)
-    ]
+@dataclass(frozen=True)
+class Case:
+    """How many writers record how many turns each, in one stream or their own, as one agent or several."""
+
+    streams: bool = False
+    agents: bool = False
+    days: int = 1
+    writers: int = 8
+    turns: int = 50
+
+    def share(self, writer: int) -> list[Step]:
+        """A writer's turns: every fifth one opens an event, by a name that all writers use."""
+        thread = f"t{writer}" if self.streams else "main"
+        first = 0 if self.streams else writer * self.turns
+        topics = [f"topic{i // 5}" if i % 5 == 0 else "" for i in range(self.turns)]
+        days = [i * self.days // self.turns for i in range(self.turns)]
+        who = {"writer": str(writer), "agent": f"agent-{writer}" if self.agents else ""}
+        return [turn(first + i, topics[i], day=days[i], thread=thread) | who for i in range(self.turns)]
+
+    @property
+    def shares(self) -> list[list[Step]]:
+        return [self.share(writer) for writer in range(self.writers)]
 
 
-def shares(same: bool, turns: int = TURNS) -> list[list[dict[str, Any]]]:
-    return [share(writer, "main" if same else f"t{writer}", turns) for writer in range(WRITERS)]
+WAYS = {
+    "one stream": Case(),
+    "own streams": Case(streams=True),
+    "own agents": Case(agents=True),
+    "own agents and streams": Case(streams=True, agents=True),
+    "one stream over three days": Case(days=3),
+    "own streams over three days": Case(streams=True, days=3),
+}
+CASES = [
+    *(pytest.param(replace(case, writers=5, turns=8), id=name) for name, case in WAYS.items()),
+    *(pytest.param(case, id=f"{name}, 8x50", marks=pytest.mark.slow) for name, case in WAYS.items()),
+]
 
 
 def accepted(runs: Sequence[Run]) -> list[list[str]]:
@@ -37,29 +64,47 @@ def accepted(runs: Sequence[Run]) -> list[list[str]]:
     for run in runs:
         lost = {line["error_text"] for line in run.said if line.get("outcome") not in {"recorded", None}}
         assert all("keeps changing" in text for text in lost), lost
+        assert max(run.get("took"), default=0.0) < LONGEST_S
     return [run.get("id") for run in runs]
 
 
-@pytest.mark.parametrize("same", [False, True], ids=["own streams", "one stream"])
-def test_processes_share_a_vault(same: bool, runner: Runner, tmp_path: Path) -> None:
-    """B74: eight processes record on the same day, each in its own stream or all in one."""
-    jobs = [Job(tmp_path / "vault", [*turns, END], options=FAST) for turns in shares(same)]
-    orders = accepted(runner.run(*jobs, at_once=WRITERS))
-    everything = list(chain.from_iterable(orders))
-    assert len(set(everything)) == WRITERS * TURNS
-    assert problems(tmp_path / "vault", everything, orders, finished=True) == []
+def check(vault: Path, case: Case, ids: Sequence[str], orders: Sequence[Sequence[str]]) -> None:
+    """6.1: every turn once, each writer's in its order, each event with its index line; nothing waits."""
+    assert len(set(ids)) == len(ids) == case.writers * case.turns
+    assert problems(vault, ids, orders, finished=True) == []
 
 
-@pytest.mark.parametrize("same", [False, True], ids=["own streams", "one stream"])
+@pytest.mark.parametrize("case", CASES)
+def test_processes_share_a_vault(case: Case, runner: Runner, tmp_path: Path) -> None:
+    """B74: in one stream or each in its own, as one agent or several, on one day or over midnights."""
+    jobs = [
+        Job(
+            tmp_path / "vault",
+            [*turns, END],
+            options=FAST | {"agent_id": turns[0]["agent"] or None},
+            longest_s=300,
+        )
+        for turns in case.shares
+    ]
+    orders = accepted(runner.run(*jobs, at_once=case.writers))
+    check(tmp_path / "vault", case, list(chain.from_iterable(orders)), orders)
+
+
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("way", ["threads", "tasks"])
-def test_threads_and_tasks_share_a_memory(way: str, same: bool, runner: Runner, tmp_path: Path) -> None:
-    """B74: the same within one process, from threads and from coroutines."""
-    turns = list(chain.from_iterable(shares(same, 10)))
-    [run] = runner.run(Job(tmp_path / "vault", [{"do": way, "turns": turns}, END], options=FAST))
-    [ids] = accepted([run])
-    assert len(set(ids)) == len(turns)
-    orders = [ids] if way == "tasks" and same else []
-    assert problems(tmp_path / "vault", ids, orders, finished=True) == []
+def test_threads_and_tasks_share_a_vault(way: str, case: Case, runner: Runner, tmp_path: Path) -> None:
+    """B74: the same within one process, from threads and from coroutines, with a memory for each agent."""
+    turns = list(chain.from_iterable(case.shares))
+    job = Job(tmp_path / "vault", [{"do": way, "turns": turns}, END], options=FAST, longest_s=300)
+    [ids] = accepted(runner.run(job))
+    orders = [[id_of(turn) for turn in own] for own in case.shares]
+    assert set(ids) == set(chain.from_iterable(orders))
+    check(tmp_path / "vault", case, ids, orders)
+
+
+def id_of(step: Step) -> str:
+    first = step["messages"][0]
+    return turn_id(f"{step['agent']}/{step['thread']}", Message("user", "", id=first["id"]))
 
 
 def test_a_holder_that_died_blocks_nobody(runner: Runner, tmp_path: Path) -> None:

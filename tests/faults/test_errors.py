@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from conversation import CLOCK, CLOSE, SCENARIOS, KeywordDecider, turn
+from faulty import IDLE
 from runner import Job, Run, Runner
 from test_kill import ARM, END, faults, finish, last, points
-from vaults import Prepared, copy, files
+from vaults import SAVED, Prepared, copy, files
 
 from automemory.maintenance.doctor import repair
 from automemory.memory import AutoMemory
@@ -18,11 +19,16 @@ from automemory.memory import AutoMemory
 Prepare = Callable[[str], Prepared]
 NOTE = "daily/2026-05-27/alpha/alpha.md"
 HEAL = {"do": "heal"}
-QUICK = {("switch", "ENOSPC"), ("new day", "EIO"), ("continue", "EIO")}
+SAVED_DURING = [
+    pytest.param(name, marks=() if name in {"switch", "extend"} else pytest.mark.slow)
+    for name, scenario in SCENARIOS.items()
+    if scenario.before
+]
+QUICK = {("switch", "ENOSPC"), ("new day", "EIO"), ("continue", "EIO"), ("extend", "short")}
 CASES = [
     pytest.param(name, how, marks=() if (name, how) in QUICK else pytest.mark.slow)
     for name in SCENARIOS
-    for how in ("ENOSPC", "EIO", "EROFS")
+    for how in ("ENOSPC", "EIO", "EROFS", "EINTR", "short")
 ]
 
 
@@ -51,12 +57,33 @@ def test_what_is_refused_is_deferred(
     """2.7: any write, sync, rename or transaction fails, at once or halfway; a full disk stays full for one
     more turn. Turns are recorded or deferred, and without a restart all are filed in order and whole."""
     ready = prepared(name)
-    found = faults(how, points(runner, ready, tmp_path))
+    found = [f for f in faults(how, points(runner, ready, tmp_path)) if how != "short" or f.get("half")]
     refusals = [{**fault, "lasting": how == "ENOSPC"} for fault in found]
     vaults = [copy(ready.vault, tmp_path / str(i) / "vault") for i in range(len(refusals))]
     jobs = [disturbed(ready, vault, fault) for vault, fault in zip(vaults, refusals, strict=True)]
     for vault, run, fault in zip(vaults, runner.run(*jobs), refusals, strict=True):
         check(ready, vault, run, fault)
+
+
+@pytest.mark.parametrize("name", SAVED_DURING)
+def test_what_an_editor_saves_meanwhile_stays(
+    name: str, runner: Runner, prepared: Prepare, tmp_path: Path
+) -> None:
+    """6.2: before any operation a person saves all notes and indexes, each with a line more. The lines are
+    there in the end, and but for them the vault is as after an undisturbed run. Not so between the last look
+    at a file and the rename that follows at once: no system call does both."""
+    ready = prepared(name)
+    met = points(runner, ready, tmp_path)
+    saves = [{"at": at, "how": "saved"} for at in range(len(met)) if met[at] not in {IDLE, "os.replace"}]
+    vaults = [copy(ready.vault, tmp_path / str(i) / "vault") for i in range(len(saves))]
+    steps = [ARM, ready.scenario.step, HEAL, *ready.scenario.after, END, last(ready)]
+    runs = runner.run(*(Job(vault, steps, save) for vault, save in zip(vaults, saves, strict=True)))
+    for vault, run, save in zip(vaults, runs, saves, strict=True):
+        assert set(run.get("outcome")) <= {"recorded", "extended"} and not run.get("error"), (save, run.said)
+        assert run.get("problems") == [[]], (save, run.said)
+        found, line = files(vault), f"{SAVED}\n".encode()
+        assert sum(line in data for data in found.values()) >= 2, save
+        assert {path: data.replace(line, b"") for path, data in found.items()} == ready.wanted, save
 
 
 @pytest.mark.parametrize("name", ["continue", "switch"])

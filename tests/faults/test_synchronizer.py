@@ -91,7 +91,7 @@ def test_a_kill_at_any_point_loses_nothing(
     [
         pytest.param(name, how, marks=() if (name, how) == ("merge", "EIO") else pytest.mark.slow)
         for name in SCENARIOS
-        for how in ("ENOSPC", "EIO", "EROFS")
+        for how in ("ENOSPC", "EIO", "EROFS", "short")
     ],
 )
 def test_a_disk_that_refuses_is_told_and_the_call_can_be_made_again(

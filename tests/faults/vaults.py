@@ -22,6 +22,9 @@ KEPT = {
 }
 
 
+SAVED = "# saved meanwhile"
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A scenario with its vault before the step, and all files of the vault after an undisturbed run."""
@@ -47,6 +50,21 @@ def write_by_hand(vault: Path) -> None:
     (note.parent / "trace.txt").write_text("a material\n", "utf-8")
     (vault / "resource").mkdir()
     (vault / "resource/r.md").write_text("a resource\n", "utf-8")
+
+
+def save_by_hand(vault: Path) -> None:
+    """What an editor does that saves all files that are open in it: each is put in its place anew."""
+    for index in vault.glob("daily/*.md"):
+        _put(index, f"{index.read_text('utf-8')}{SAVED}\n")
+    for note in vault.glob("daily/*/*/*.md"):
+        if note.stem == note.parent.name:
+            _put(note, note.read_text("utf-8").replace("\nstatus:", f"\n{SAVED}\nstatus:", 1))
+
+
+def _put(place: Path, text: str) -> None:
+    saved = place.with_name("saved.part")
+    saved.write_text(text, "utf-8")
+    saved.replace(place)
 
 
 def copy(vault: Path, to: Path) -> Path:
