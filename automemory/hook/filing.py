@@ -69,11 +69,7 @@ def _settle(transcript: Path) -> None:
 @contextmanager
 def _logged(path: Path) -> Iterator[None]:
     """Keep what fails where a person can find it; nobody reads this process's output."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if path.is_file() and path.stat().st_size > _LOG_BYTES:
-        path.replace(path.with_name("hook.log.1"))
-    path.touch(mode=0o600)
-    handler = logging.FileHandler(path, encoding="utf-8")
+    handler = _handler(path)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     package = logging.getLogger("automemory")
     package.addHandler(handler)
@@ -82,6 +78,18 @@ def _logged(path: Path) -> Iterator[None]:
     finally:
         package.removeHandler(handler)
         handler.close()
+
+
+def _handler(path: Path) -> logging.Handler:
+    """What writes the log; nothing does where the disk refuses that: turns are filed all the same."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.is_file() and path.stat().st_size > _LOG_BYTES:
+            path.replace(path.with_name("hook.log.1"))
+        path.touch(mode=0o600)
+        return logging.FileHandler(path, encoding="utf-8")
+    except OSError:
+        return logging.NullHandler()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,9 @@ from conversation import CLOCK, KeywordDecider, Step
 from faulty import Fault, Faults
 from watching import tell, watch
 
+from automemory.decision import NotifyCandidate
 from automemory.errors import AutoMemoryError, VaultError
+from automemory.hook import filing
 from automemory.maintenance.doctor import repair
 from automemory.maintenance.editor import Editor
 from automemory.maintenance.rebuild import rebuild
@@ -31,6 +33,7 @@ Say = Callable[..., None]
 # Touches nothing, but what the library imports late is there before a fork.
 AutoMemory("unused", decider=KeywordDecider())
 make_redactor()("a text")
+filing._SETTLED_S = 0.0  # transcripts are whole here
 _holders: list[int] = []
 OPTIONS: dict[str, Any] = {
     "timezone": "UTC",
@@ -82,6 +85,14 @@ def _step(step: Step, memory: AutoMemory, faults: Faults, vault: Path, say: Say)
             kit.write(step["path"], step["content"], True)
             kit.close()
             say(done="write")
+        case "properties":
+            kit = VaultToolkit(vault, timezone="UTC", clock=lambda: CLOCK, workspace=step["workspace"])
+            kit.property_update(step["path"], **step["fields"])
+            kit.close()
+            say(done="write")
+        case "hook":
+            words = [f"--vault={vault}", "--timezone=UTC", "--decider=local"]
+            say(exit=filing.run(["claude-code", step["event"], step["transcript"], *words]))
         case "open":
             status = memory.status()
             say(waiting=status.waiting, unstored=status.unstored)
@@ -137,8 +148,9 @@ def _hold(vault: Path) -> None:
 
 
 def _record(step: Step, memory: AutoMemory, say: Say) -> None:
+    notify = [NotifyCandidate(**each) for each in step.get("notify", ())]
     began = time.monotonic()
-    result = memory.record(step["messages"], thread_id=step["thread"], event=step.get("event"))
+    result = memory.record(step["messages"], thread_id=step["thread"], event=step.get("event"), notify=notify)
     took = time.monotonic() - began
     say(outcome=result.outcome, id=result.turn_id, error_text=result.error, took=took)
 

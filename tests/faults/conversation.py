@@ -63,6 +63,7 @@ class Scenario:
         return [*self.before, *self.rest]
 
 
+OFFER = [{"path": "resource/r.md", "title": "R", "reason": "It may help."}]
 TWO = (turn(1, "alpha"), turn(2))
 SCENARIOS = {
     "first": Scenario((), turn(1, "alpha"), (turn(2), turn(3))),
@@ -73,6 +74,7 @@ SCENARIOS = {
     "close": Scenario(TWO, CLOSE, (turn(3), turn(4))),
     "extend": Scenario(TWO, turn(2, more=True), (turn(3), turn(4))),
     "go on from another day": Scenario(TWO, turn(3, "alpha", day=1), (turn(4, day=1), turn(5, day=1))),
+    "offered": Scenario(TWO, turn(3) | {"notify": OFFER}, (turn(4), turn(5))),
     "placed": Scenario(TWO, turn(3) | {"event": "beta"}, (turn(4), turn(5) | {"event": "alpha"})),
     "placed back": Scenario((*TWO, turn(3, "beta")), turn(4) | {"event": "alpha"}, (turn(5), turn(6))),
 }

@@ -28,11 +28,17 @@ def write(path: str, content: str) -> Step:
     return {"do": "write", "workspace": path.rpartition("/")[0], "path": path, "content": content}
 
 
+def set_fields(path: str, **fields: str) -> Step:
+    return {"do": "properties", "workspace": path.rpartition("/")[0], "path": path, "fields": fields}
+
+
 AFTER = (turn(3), turn(4))
 SCENARIOS = {
     "merge": Scenario(TWO, write(f"{ALPHA}/alpha.md", SECTIONS), AFTER),
     "material": Scenario(TWO, write(f"{ALPHA}/error.md", "# Error\n\nboom\n"), AFTER),
     "workspace": Scenario(TWO, write(f"{FRESH}/fresh.md", SECTIONS), AFTER),
+    "inherit": Scenario(TWO, write("daily/2026-05-28/alpha/alpha.md", SECTIONS), AFTER),
+    "fields": Scenario(TWO, set_fields(f"{ALPHA}/alpha.md", status="completed"), AFTER),
     "first": Scenario((), write(f"{FRESH}/fresh.md", SECTIONS), (turn(1, "alpha"), turn(2))),
 }
 WANTED = {
@@ -42,6 +48,8 @@ WANTED = {
         {"Materials": f"- [[{ALPHA}/error.md|error]] — Error (Markdown, 14 B)"},
     ),
     "workspace": (f"{FRESH}/fresh.md", {"Plan": "1. begin", "Next": "- [ ] end"}),
+    "inherit": ("daily/2026-05-28/alpha/alpha.md", {"Plan": "1. begin", "Next": "- [ ] end"}),
+    "fields": (f"{ALPHA}/alpha.md", {}),
     "first": (f"{FRESH}/fresh.md", {"Objective": "End it."}),
 }
 
@@ -75,7 +83,7 @@ def test_an_undisturbed_write_says_what_it_says(ready: Callable[[str], Prepared]
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow if n == "first" else ()) for n in SCENARIOS]
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in {"first", "inherit"} else ()) for n in SCENARIOS]
 )
 def test_a_kill_at_any_point_loses_nothing(
     name: str, runner: Runner, ready: Callable[[str], Prepared], tmp_path: Path
