@@ -183,6 +183,8 @@ def test_refused_anywhere_it_can_be_commanded_again(
     the command says so or is done; commanded again it is done once, and what was saved stays."""
     met = points(runner, ready, tmp_path)
     found = [f for f in faults(how, met) if f.get("half") or (how != "short" and not f.get("after"))]
+    if how in {"ENOSPC", "EIO"}:  # one of the two at each point
+        found = found[how == "EIO" :: 2]
     unlike = "os.replace"  # see `test_what_an_editor_saves_meanwhile_stays`
     disturbances = [f for f in found if how != "saved" or not (f.get("half") or met[f["at"]] == unlike)]
     vaults = [copy(ready.vault, tmp_path / str(i) / "vault") for i in range(len(disturbances))]
