@@ -25,13 +25,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 FAULTS = ROOT / "tests" / "faults"
 HOSTILE = [f"tests/{name}" for name in ("hostile", "vault", "maintenance", "hook", "synchronizer")]
-IN_COMMITS = {
-    "test_kill",
-    "test_power",
-    "test_full_disk",
-    "test_hook",
-    "test_concurrency",
-}  # about half of the work
+# About half of the work.
+IN_COMMITS = {"test_concurrency", "test_full_disk", "test_hook", "test_kill", "test_power"}
 sys.path.insert(0, str(FAULTS))
 
 

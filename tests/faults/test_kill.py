@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conversation import CASES, SCENARIOS, Step
+from conversation import CASES, Step
 from faulty import IDLE
 from runner import Job, Run, Runner
 from vaults import Prepared, copy, files
