@@ -6,13 +6,12 @@ import json
 import tempfile
 from array import array
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from types import TracebackType
 from typing import Self
 
-from automemory.redact import make_redactor
+from automemory.redact import redact
 from automemory.result import TurnResult
 from automemory.turn import Turn
 
@@ -71,46 +70,44 @@ class TracedTurn:
         return ("hit" if self.cut else "miss") if self.label else ("false cut" if self.cut else "")
 
 
-class Tracer:
-    """Makes traces; masks what the built-in detectors take for a secret."""
+def traced(
+    turn: Turn, result: TurnResult, *, labelled: bool = False, label: bool | None = None
+) -> TracedTurn:
+    """The trace of a turn; what the built-in detectors take for a secret is masked."""
+    event, verdict = result.event, result.verdict
+    how = event.how if event else ""
+    told = TracedTurn(
+        "" if result.outcome == "excluded" else _words(turn),
+        result.outcome,
+        turn.at.isoformat(timespec="seconds") if turn.at else "",
+        how,
+        event.path if event else "",
+        event.title if event else "",
+        error=result.error,
+        labelled=labelled,
+        label=label,
+    )
+    if verdict is None:
+        return told
+    return replace(
+        told,
+        by=verdict.by,
+        p=verdict.p,
+        cut=not verdict.decision.continue_ and how in _BOUNDARY,
+        calls=verdict.calls,
+        prompt_tokens=verdict.prompt_tokens,
+        completion_tokens=verdict.completion_tokens,
+        ms=verdict.ms,
+        patch=verdict.decision.summary_patch,
+        error=result.error or verdict.error,
+    )
 
-    def __init__(self) -> None:
-        self._redact: Callable[[str], str] = make_redactor(None)
 
-    def __call__(
-        self, turn: Turn, result: TurnResult, *, labelled: bool = False, label: bool | None = None
-    ) -> TracedTurn:
-        event, verdict = result.event, result.verdict
-        how = event.how if event else ""
-        told = TracedTurn(
-            "" if result.outcome == "excluded" else self._words(turn),
-            result.outcome,
-            turn.at.isoformat(timespec="seconds") if turn.at else "",
-            how,
-            event.path if event else "",
-            event.title if event else "",
-            error=result.error,
-            labelled=labelled,
-            label=label,
-        )
-        if verdict is None:
-            return told
-        fields = {name: getattr(told, name) for name in TracedTurn.__slots__}
-        fields |= {
-            name: getattr(verdict, name)
-            for name in ("by", "p", "calls", "prompt_tokens", "completion_tokens", "ms")
-        }
-        fields |= {
-            "cut": not verdict.decision.continue_ and how in _BOUNDARY,
-            "patch": verdict.decision.summary_patch,
-            "error": result.error or verdict.error,
-        }
-        return TracedTurn(**fields)
-
-    def _words(self, turn: Turn) -> str:
-        said = turn.user_text or turn.reply_text or next((m.text for m in turn.messages if m.text), "")
-        line = " ".join(self._redact(said[:READ_CHARS]).split())
-        return line if len(line) <= WORDS_CHARS else line[: WORDS_CHARS - 1] + "…"
+def _words(turn: Turn) -> str:
+    said = turn.user_text or turn.reply_text or next((m.text for m in turn.messages if m.text), "")
+    whole = said if len(said) <= READ_CHARS else said[:READ_CHARS].rsplit(None, 1)[0]  # no half of a secret
+    line = " ".join(redact(whole).split())
+    return line if len(line) <= WORDS_CHARS else line[: WORDS_CHARS - 1] + "…"
 
 
 @dataclass(slots=True)
@@ -161,18 +158,18 @@ class Trace:
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
         self._places: list[int] = []
+        self._last: tuple[str, str] | None = None
         self.conversations: list[TracedConversation] = []
         self.times: dict[str, array[float]] = {}
         self.totals: Counter[str] = Counter()
 
     def add(self, conversation: str, turn: TracedTurn, family: str = "") -> None:
-        """Keep a turn; those of one conversation come one after another."""
-        last = self.conversations[-1] if self.conversations else None
-        if last is None or (last.name, last.family) != (conversation, family):
+        """Keep a turn; those of one conversation come one after another. Its name may hold a secret too."""
+        if self._last != (conversation, family):
+            self._last = conversation, family
             self._places.append(self._file.tell())
-            last = TracedConversation(conversation, family)
-            self.conversations.append(last)
-        last.add(turn)
+            self.conversations.append(TracedConversation(redact(conversation), family))
+        self.conversations[-1].add(turn)
         self._file.write(json.dumps(asdict(turn)).encode() + b"\n")
         self.totals.update(turns=1, events=turn.how in _NEW, errors=bool(turn.error))
         for name in ("calls", "prompt_tokens", "completion_tokens"):

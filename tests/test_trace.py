@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from automemory.result import EventRef, TurnResult
-from automemory.trace import WORDS_CHARS, Trace, TracedTurn, Tracer
+from automemory.trace import READ_CHARS, WORDS_CHARS, Trace, TracedTurn, traced
 from automemory.turn import Message, Turn
 
 SECRET = "sk-proj-" + "Zq3vN8tYx1Lw7Rb5Kd2Mf9Hs4Jc6Gp0A" + "T3BlbkFJ" + "Qw8Er2Ty6Ui1Op5As9Df"
@@ -48,21 +48,29 @@ def test_turns_are_read_back_as_they_were(conversations: list[list[TracedTurn]])
 def test_words_are_one_short_line_without_secrets() -> None:
     """A page is made to be shown: what a vault would mask it masks."""
     said = Turn((Message("user", f"My key is {SECRET}\nuse it. " + "so " * 500),))
-    words = Tracer()(said, TurnResult("recorded", "1")).words
+    words = traced(said, TurnResult("recorded", "1")).words
     assert words.startswith("My key is ")
     assert SECRET not in words
     assert "\n" not in words
     assert len(words) == WORDS_CHARS
 
 
+def test_no_half_of_a_secret_is_shown() -> None:
+    """B73: a long text is cut before it is looked through, and not within a word."""
+    said = " " * (READ_CHARS - 20) + SECRET
+    assert (
+        SECRET[:12] not in traced(Turn((Message("user", f"Key:{said}"),)), TurnResult("recorded", "1")).words
+    )
+
+
 def test_what_is_excluded_is_not_shown() -> None:
-    assert Tracer()(Turn((Message("user", "private"),)), TurnResult("excluded", "1")).words == ""
+    assert traced(Turn((Message("user", "private"),)), TurnResult("excluded", "1")).words == ""
 
 
 def test_turns_decided_by_nobody_are_no_boundary() -> None:
     """A first part of a turn that goes on, or a turn that was known, was not decided."""
     event = EventRef("daily/2026-01-01/a/event.md", "a", "A", "opened")
-    told = Tracer()(Turn((Message("assistant", "Only me."),)), TurnResult("extended", "1", event))
+    told = traced(Turn((Message("assistant", "Only me."),)), TurnResult("extended", "1", event))
     assert (told.words, told.by, told.cut, told.how) == ("Only me.", "", False, "opened")
 
 
@@ -96,9 +104,8 @@ def test_a_replay_hands_over_every_turn(tmp_path: Path, open_memory: Any) -> Non
         encoding="utf-8",
     )
     seen: list[tuple[str, TracedTurn]] = []
-    trace = Tracer()
     memory = open_memory("first", "second")
-    replay([saved], memory, on_recorded=lambda s, t, r: seen.append((s, trace(t, r))))
+    replay([saved], memory, on_recorded=lambda s, t, r: seen.append((s, traced(t, r))))
     assert [turn.words for _, turn in seen] == ["One", "Two"]
     assert [turn.how for _, turn in seen] == ["opened", "opened"]
     assert [turn.p for _, turn in seen] == [0.9, 0.9]

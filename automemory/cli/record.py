@@ -105,9 +105,9 @@ def _recorded(
     from automemory.replay import replay as run
     from automemory.replay.workers import open_workers
     from automemory.report import page_for
-    from automemory.trace import Trace, Tracer
+    from automemory.trace import Trace, traced
 
-    page, traced = page_for(report), Tracer()
+    page = page_for(report)
     with (
         open_workers(settings, *where) as ahead,
         Trace() as trace,

@@ -13,7 +13,7 @@ from itertools import count
 from automemory.evaluate.labelled import Labelled
 from automemory.evaluate.metrics import Outcome
 from automemory.memory import AutoMemory
-from automemory.trace import TracedTurn, Tracer
+from automemory.trace import TracedTurn, traced
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 _APART = timedelta(days=8)  # more than an event can be gone on with after
@@ -59,10 +59,9 @@ def run_trials(conversations: Iterable[Labelled], memory: AutoMemory, calendar: 
         memory: Over a scratch vault, with `recent_scope="stream"` and `calendar` as its clock.
         calendar: The memory's clock.
     """
-    trace = Tracer()
     for number, conversation in zip(count(), conversations):
         turns = tuple(
-            trace(turn, memory.record(turn, thread_id=str(number)), labelled=True, label=label)
+            traced(turn, memory.record(turn, thread_id=str(number)), labelled=True, label=label)
             for turn, label in zip(conversation.turns, conversation.labels, strict=True)
         )
         yield Trial(conversation, turns)

@@ -16,6 +16,7 @@ from filelock import FileLock
 
 from automemory.hook.accept import parser
 from automemory.hook.transcript import session
+from automemory.redact import redact
 from automemory.settings import Settings, load_settings
 from automemory.vault.store import home
 
@@ -66,11 +67,18 @@ def _settle(transcript: Path) -> None:
         time.sleep(_STEP_S)
 
 
+class _Masking(logging.Formatter):
+    """Masks secrets in the whole of what is logged: a traceback tells of anything."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record))
+
+
 @contextmanager
 def _logged(path: Path) -> Iterator[None]:
     """Keep what fails where a person can find it; nobody reads this process's output."""
     handler = _handler(path)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.setFormatter(_Masking("%(asctime)s %(levelname)s %(message)s"))
     package = logging.getLogger("automemory")
     package.addHandler(handler)
     try:

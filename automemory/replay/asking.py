@@ -24,6 +24,7 @@ from automemory.decision import DecisionContext, Granularity, Verdict
 from automemory.errors import ImportFailed
 from automemory.evaluate import Labelled, Score, is_labelled, read_labelled, score
 from automemory.memory import AutoMemory
+from automemory.redact import redact
 from automemory.replay.importers.conversation import Conversation
 from automemory.replay.importers.registry import importer_for
 from automemory.turn import split_turns
@@ -133,7 +134,7 @@ def ask(
         for conversation in conversations:
             asker.unanswered = False
             for number, (turn, label) in enumerate(zip(conversation.turns, conversation.labels, strict=True)):
-                asker.key, asker.label = (conversation.id, number), label
+                asker.key, asker.label = (redact(conversation.id), number), label
                 memory.record(turn, thread_id=conversation.id)
                 if asker.unanswered:
                     break

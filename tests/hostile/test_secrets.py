@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from leaks import SECRETS, everywhere, leaks, turns
 from zoo import DAY, NOW
 
 from automemory.boundary import BoundaryDecision
@@ -20,25 +21,6 @@ from automemory.memory import AutoMemory
 from automemory.synchronizer.toolkit import VaultToolkit
 
 Open = Callable[..., AutoMemory]
-# How it is said, and the part of it that nobody may read.
-JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9"
-SECRETS = {
-    "sk with dots": ("sk-proj-abc.DEF123ghi456.JKL789mno012pqr345",) * 2,
-    "GitHub": ("ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8",) * 2,
-    "AWS": ("AKIAIOSFODNN7EXAMPLE",) * 2,
-    "JWT": (
-        "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9",
-    )
-    * 2,
-    "PEM": (
-        "-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEA75hexK1mNoPqRsTuVwXyZ\n-----END PRIVATE KEY-----",
-        "MIIEpAIBAAKCAQEA75hexK1mNoPqRsTuVwXyZ",
-    ),
-    "URL": ("postgres://admin:Sup3rS3cretPw@db.example.com/x", "Sup3rS3cretPw"),
-    "hex": ("api_key: 0123456789abcdef0123456789abcdef01234567", "0123456789abcdef0123456789abcdef01234567"),
-    "password": ("password=hunter2Hunter2!", "hunter2Hunter2!"),
-    "header": ("Authorization: Bearer abcdef0123456789ABCDEF.xyz-987", "abcdef0123456789ABCDEF.xyz-987"),
-}
 HARMLESS = [
     "3b18e512dba79e4c8300dd08aeb37f8e728b8dad",
     "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
@@ -62,37 +44,6 @@ class Leaky:
     async def summarize(self, event: Any, turns: Any) -> EventSummary:
         self.shown.append(repr((event, turns)))
         return EventSummary(f"Ended with {self.text}", title=self.text)
-
-
-def turns(text: str) -> Iterator[list[dict[str, Any]]]:
-    call = {"id": "c", "name": "bash", "args": {"cmd": f"export X='{text}'"}}
-    yield [
-        {"role": "user", "content": f"Use {text} now"},
-        {"role": "assistant", "content": f"I used `{text}`."},
-    ]
-    yield [
-        {"role": "user", "content": "run"},
-        {"role": "assistant", "content": "", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c", "content": f"out {text}\n"},
-    ]
-    yield [{"role": "user", "content": "x " * 15_000 + text + " y" * 15_000}]
-    yield [
-        {
-            "role": "user",
-            "content": [{"type": "text", "text": text}, {"type": "image_url", "image_url": text}],
-        }
-    ]
-    yield [{"role": "user", "content": "by name", "name": text}, {"role": text[:60], "content": "odd"}]
-
-
-def everywhere(vault: Path) -> dict[str, str]:
-    """All names and all bytes in the vault, `state.db` and its log included."""
-    found = {}
-    for path in vault.rglob("*"):
-        found[f"name of {path.name}"] = path.relative_to(vault).as_posix()
-        if path.is_file():
-            found[f"file {path.name}"] = path.read_bytes().decode("latin-1")
-    return found
 
 
 @pytest.mark.parametrize("kind", SECRETS)
@@ -137,11 +88,7 @@ def test_secret_is_nowhere(
     places |= {f"closed: {name}": data for name, data in everywhere(vault).items()}
     places |= {"told": "\n".join(told), "prompts": "\n".join(decider.shown), "log": caplog.text}
     places["doctor"] = str(examine(vault, NOW))
-    parts = {secret, *(part for part in secret.split(".") if len(part) >= 12)}
-    leaks = [
-        (place, part) for place, data in places.items() for part in parts if part.lower() in data.lower()
-    ]
-    assert leaks == []
+    assert leaks(secret, places) == []
 
 
 @pytest.mark.parametrize("harmless", HARMLESS)

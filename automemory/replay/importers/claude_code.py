@@ -107,7 +107,7 @@ class _Session:
         kind, message = text(record.get("type")), record.get("message")
         if kind not in _SPOKEN:
             if kind not in _NOTES:
-                yield LeftOut(f"records of an unknown kind ({kind[:40]})")
+                yield LeftOut.unknown(kind)
             return
         if not isinstance(message, Mapping):
             yield BadRecord(position, "no message in it")

@@ -132,7 +132,7 @@ class _Rollout:
         ):
             yield from self._said(position, kind, payload["last_agent_message"])
         elif kind not in _SILENT and envelope not in _SILENT:
-            yield LeftOut(f"records of an unknown kind ({kind[:40]})")
+            yield LeftOut.unknown(kind)
 
     def _item(self, position: str, payload: Mapping[str, Any]) -> Iterator[Found]:
         role, said = payload.get("role"), read_content(payload.get("content")).text
@@ -168,7 +168,7 @@ class _Rollout:
         elif kind in _ITEM_CALLS:
             yield from self._completed_tool(position, kind, item)
         elif kind not in _ITEM_SILENT:
-            yield LeftOut(f"records of an unknown kind (item {kind[:40]})")
+            yield LeftOut.unknown(f"item {text(item.get('type')) or kind}")
 
     def _said(self, position: str, kind: str, said: str) -> Iterator[Found]:
         """Something the agent said, unless another kind of record told it already."""

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing import BinaryIO
 
 from automemory.errors import ImportFailed
+from automemory.redact import redact
 from automemory.replay.importers.conversation import Importer
 from automemory.replay.importers.records import Sample, sample
 
+_KEY_CHARS = 400
 _SEEN = {
     "jsonl": "JSON lines of another kind",
     "array": "a JSON array of something else",
@@ -38,5 +40,6 @@ def _described(file: BinaryIO, seen: Sample) -> str:
     if file.read(2) in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}:
         return "UTF-16 text; save it as UTF-8"
     first = next((record for record in seen.records if isinstance(record, dict)), None)
-    keys = f" with the keys {', '.join(sorted(map(str, first))[:8])}" if first else ""
+    names = redact(", ".join(key[:_KEY_CHARS] for key in sorted(map(str, first))[:8])) if first else ""
+    keys = f" with the keys {names}" if names else ""
     return f"{_SEEN[seen.layout]}{keys}"

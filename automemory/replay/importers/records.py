@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, BinaryIO, Literal
 
+from automemory.redact import redact
 from automemory.replay.importers.json_stream import DEEPEST, Broken, begin, bounded, is_begun, stream
 from automemory.replay.importers.tidy import MAX_TEXT
 
@@ -22,6 +23,7 @@ Layout = Literal["jsonl", "array", "object", "empty", "other"]
 _SAMPLE_RECORDS, _SAMPLE_BYTES, _SAMPLE_EVENTS = 50, 4_000_000, 20_000
 _LONG_LINE = 4_000_000
 _JSON = json.JSONDecoder(strict=False)  # takes raw control characters
+_KIND_READ, _KIND_SHOWN = 400, 40
 _BLANK = b" \t\r\n\x00" + codecs.BOM_UTF8
 
 
@@ -39,6 +41,11 @@ class LeftOut:
 
     reason: str
     count: int = 1
+
+    @classmethod
+    def unknown(cls, kind: str) -> LeftOut:
+        """A record of a kind that nobody knows, which may be named by anything."""
+        return cls(f"records of an unknown kind ({redact(kind[:_KIND_READ])[:_KIND_SHOWN]})")
 
 
 @dataclass(frozen=True, slots=True)
