@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -24,33 +25,35 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(terminal, "prepare_streams", lambda: None)
 
 
-def saved(folder: Path, text: str) -> list[str]:
-    """A conversation whose name is a secret too, and a rollout with records of that kind and broken ones."""
-    messages = [message for said in turns(text) for message in said]
-    messages[0] |= {"id": text}
+def saved(folder: Path) -> list[str]:
+    """Conversations whose names are secrets too, and a rollout with records of that kind and broken ones."""
     talk, rollout = folder / "talk.json", folder / "rollout.jsonl"
-    talk.write_text(json.dumps([{"id": text, "title": text, "messages": [*messages, text]}]), "utf-8")
-    said = [
-        {"type": "user_message", "message": "hi"},
-        {"type": text},
-        {"type": "item_completed", "item": {"type": text}},
-    ]
-    rows = [json.dumps({"type": "event_msg", "payload": payload}) for payload in said]
-    rollout.write_text("\n".join([*rows, text.replace("\n", " ")]), "utf-8")
+    talks, rows = [], [{"type": "user_message", "message": "hi"}]
+    for text, _ in SECRETS.values():
+        messages = [message for said in turns(text) for message in said]
+        messages[0] |= {"id": text}
+        talks.append({"id": text, "title": text, "messages": [*messages, text]})
+        rows += [{"type": text}, {"type": "item_completed", "item": {"type": text}}]
+    talk.write_text(json.dumps(talks), "utf-8")
+    lines = [json.dumps({"type": "event_msg", "payload": row}) for row in rows]
+    broken = [text.replace("\n", " ") for text, _ in SECRETS.values()]
+    rollout.write_text("\n".join([*lines, *broken]), "utf-8")
     return [str(talk), str(rollout)]
 
 
-@pytest.mark.parametrize("kind", SECRETS)
+def all_leaks(places: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [found for _, secret in SECRETS.values() for found in leaks(secret, places)]
+
+
 def test_commands_show_no_secret(
-    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     """B73: what they print, `replay` and `show` as all the others, the log, and the page of a replay."""
     pytest.importorskip("plotly")
-    text, secret = SECRETS[kind]
     caplog.set_level(logging.DEBUG, "automemory")
     vault, page, unknown = tmp_path / "vault", tmp_path / "page.html", tmp_path / "unknown.json"
-    unknown.write_text(json.dumps({text: text}), "utf-8")
-    files, there = saved(tmp_path, text), ["--vault", str(vault)]
+    unknown.write_text(json.dumps({text: text for text, _ in SECRETS.values()}), "utf-8")
+    files, there = saved(tmp_path), ["--vault", str(vault)]
     places = {}
 
     def told(*words: str, code: int = 0) -> str:
@@ -71,29 +74,24 @@ def test_commands_show_no_secret(
         told(command, *there)
     told("prompts", files[0])
     places |= {"log": caplog.text, "page": page.read_text("utf-8")}
-    assert leaks(secret, places | everywhere(vault)) == []
+    assert all_leaks(places | everywhere(vault)) == []
+    assert places["page"].count('<details class="conversation"') == len(SECRETS) + 1
 
 
-@pytest.mark.parametrize("kind", SECRETS)
-def test_page_of_an_evaluation_shows_no_secret(
-    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_page_of_an_evaluation_shows_no_secret(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """B73: words, tools' names and the conversation's own name."""
     pytest.importorskip("plotly")
-    text, secret = SECRETS[kind]
     data, page = tmp_path / "data.jsonl", tmp_path / "page.html"
-    said = [
-        ("user", f"Use {text}"),
-        ("tool", f"[tool_call] bash {text}"),
-        ("user", text),
-        ("assistant", text),
-    ]
-    record = {"id": text, "turns": [{"role": r, "text": t} for r, t in said], "boundaries": [2]}
-    data.write_text(json.dumps(record) + "\n" + json.dumps(record | {"id": f"2 {text}"}), "utf-8")
+    lines = []
+    for text, _ in SECRETS.values():
+        said = [("user", f"Use {text}"), ("tool", f"[tool_call] bash {text}"), ("user", text)]
+        turns = [{"role": role, "text": words} for role, words in said]
+        lines.append(json.dumps({"id": text, "turns": turns, "boundaries": [2]}))
+    data.write_text("\n".join(lines), "utf-8")
     assert main(["eval", str(data), "--report", str(page)]) == 0
     told = capsys.readouterr()
-    assert leaks(secret, {"out": told.out, "err": told.err, "page": page.read_text("utf-8")}) == []
-    assert page.read_text("utf-8").count('<details class="conversation"') == 2
+    assert all_leaks({"out": told.out, "err": told.err, "page": page.read_text("utf-8")}) == []
+    assert page.read_text("utf-8").count('<details class="conversation"') == len(SECRETS)
 
 
 @pytest.mark.parametrize("kind", SECRETS)
