@@ -35,6 +35,22 @@ def test_a_list_on_disk_reads_like_one_in_memory() -> None:
         rows[100]
 
 
+@pytest.mark.parametrize("length", [100, 99, 57, 50, 3, 0])
+def test_a_list_on_disk_is_cut_like_one_in_memory(length: int) -> None:
+    """At any place, on the disk or not, and goes on from there."""
+    rows: SpillList[int] = SpillList(limit=1000)
+    for number in range(100):
+        rows.append(number, 50)
+    rows.truncate(length)
+    expected = list(range(length))
+    assert (list(rows), len(rows)) == (expected, length)
+    for number in range(20):
+        rows.append(-number, 50)
+        expected.append(-number)
+    assert list(rows) == expected
+    assert [rows[n] for n in range(len(rows))] == expected
+
+
 def test_a_mapping_on_disk_gives_back_what_was_put() -> None:
     found = SpillMap()
     for number in range(5):

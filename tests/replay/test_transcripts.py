@@ -416,6 +416,63 @@ def test_a_fork_that_repeats_its_past_is_the_same_stream() -> None:
     assert other.id != parent.id
 
 
+def exchange(words: str) -> list[dict[str, Any]]:
+    """A turn as a rollout has it: both told twice."""
+    answer = words.lower()
+    return [
+        *(item("user", words), user_event(words)),
+        *(event("agent_message", message=answer), item("assistant", answer)),
+    ]
+
+
+def rolled_back(count: Any) -> dict[str, Any]:
+    return event("thread_rolled_back", num_turns=count)
+
+
+@pytest.mark.parametrize(
+    ("count", "left"),
+    [
+        (0, "ABC"),
+        (1, "AB"),
+        (2, "A"),
+        (3, ""),
+        (9, ""),
+        (-1, "ABC"),
+        (None, "ABC"),
+        ("1", "ABC"),
+    ],
+)
+def test_turns_that_were_rolled_back_are_left_out(count: Any, left: str) -> None:
+    """B48: the record stays in the file; the last turns before it do not count, those after it do."""
+    talk = [*exchange("A"), *exchange("B"), *exchange("C"), rolled_back(count), *exchange("D")]
+    (found,), bad, left_out = find(lines(meta("s1"), *talk))
+    assert [message.text for message in found.messages if message.role == "user"] == [*left, "D"]
+    assert said(found)[-1] == ("assistant", "d") and not bad
+    assert left_out["messages that were rolled back"] == 2 * (3 - len(left))
+
+
+def test_names_stay_when_turns_are_rolled_back() -> None:
+    """B54: what was recorded before is known again, and words said again are another message."""
+    one_way = [meta("s1"), *exchange("A"), *exchange("B")]
+    before = one(lines(*one_way))
+    after = one(lines(*one_way, rolled_back(1), *exchange("B"), rolled_back(2), *exchange("A")))
+    assert after.id == before.id
+    assert [m.text for m in after.messages] == ["A", "a"]
+    assert after.messages[0].id not in {m.id for m in before.messages}
+    again = one(lines(*one_way, rolled_back(1), *exchange("C")))
+    assert again.messages[:2] == before.messages[:2]
+    found, _, _ = find(lines(*one_way, rolled_back(2)))
+    assert not found
+
+
+def test_a_message_that_nobody_answered_is_rolled_back_too() -> None:
+    """Told by its item alone, and not taken yet when the record comes."""
+    assert texts(meta("s1"), *exchange("A"), item("user", "B"), rolled_back(1)) == [
+        ("user", "A"),
+        ("assistant", "a"),
+    ]
+
+
 def test_names_of_turns_do_not_depend_on_what_the_agent_did() -> None:
     """B54: a rollout that is read again, and better, is the same stream."""
     before = one(lines(meta("s1"), user_event("yes"), item("assistant", "a"), user_event("yes")))

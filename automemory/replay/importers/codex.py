@@ -29,7 +29,7 @@ _SILENT = {
     "patch_apply_end", "mcp_tool_call_begin", "mcp_tool_call_end", "web_search_begin", "web_search_end",
     "exec_approval_request", "apply_patch_approval_request", "background_event", "stream_error", "error",
     "warning", "session_configured", "shutdown_complete", "view_image_tool_call", "thread_name_updated",
-    "thread_rolled_back", "item_started", "item_updated", "entered_review_mode", "exited_review_mode",
+    "item_started", "item_updated", "entered_review_mode", "exited_review_mode",
     "image_generation_end", "undo_completed", "undo_started", "deprecation_notice", "world_state", "other",
     "thread.started", "turn.started", "turn.completed", "turn.failed", "item.started", "item.updated",
     "state",
@@ -131,6 +131,8 @@ class _Rollout:
             payload.get("last_agent_message"), str
         ):
             yield from self._said(position, kind, payload["last_agent_message"])
+        elif kind == "thread_rolled_back":
+            yield from self._roll_back(payload.get("num_turns"))
         elif kind not in _SILENT and envelope not in _SILENT:
             yield LeftOut.unknown(kind)
 
@@ -187,6 +189,13 @@ class _Rollout:
             return
         self._texts.pop("assistant", None)
         yield from self._take(position, {"role": "user", "content": said, "timestamp": at})
+
+    def _roll_back(self, turns: Any) -> Iterator[Found]:
+        """The person takes back the last turns; a rollout is only added to, so they still stand there."""
+        yield from self._end_segment()
+        count = turns if isinstance(turns, int) else 0
+        if self._draft and (dropped := self._draft.drop_turns(count)):
+            yield LeftOut("messages that were rolled back", dropped)
 
     def _end_segment(self) -> Iterator[Found]:
         """The agent does something: what the person said before it is complete."""

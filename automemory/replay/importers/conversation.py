@@ -82,6 +82,8 @@ class Draft:
         about = source or {}
         self._position = position
         self._messages: SpillList[Message] = SpillList()
+        self._turns: list[int] = []
+        self._id = ""
         self._seen: set[str] = set()
         self._seed = next((about[k] for k in _ID_KEYS if isinstance(about.get(k), str) and about[k]), "")
         self._chain = self._seed
@@ -108,19 +110,35 @@ class Draft:
             if message.role != "system":
                 self._take(message)
 
+    def drop_turns(self, count: int) -> int:
+        """Take back the last turns, which people's messages begin; how many messages these are.
+
+        The names of what is taken back are not used again, and the conversation keeps its own.
+        """
+        dropped = self._turns[-count:] if count > 0 else []
+        if not dropped:
+            return 0
+        del self._turns[-count:]
+        messages = len(self._messages) - dropped[0]
+        self._messages.truncate(dropped[0])
+        return messages
+
     def finish(self) -> Iterator[Conversation | LeftOut]:
         """The conversation, or that there is none."""
         if not self._messages:
             yield LeftOut("conversations in which nobody says anything")
             return
         messages = self._messages if self._messages.spilled else tuple(self._messages)
-        yield Conversation(messages[0].id or "", messages, self._position, self._title, self._named)
+        yield Conversation(self._id, messages, self._position, self._title, self._named)
 
     def _take(self, message: Message) -> None:
         if not self._messages:
             self._named |= bool(message.id and (self._seed or not _COUNTER.fullmatch(message.id)))
             message = replace(message, at=message.at or self._at)
         named = replace(message, id=self._name(message))
+        self._id = self._id or named.id or ""
+        if named.role == "user":
+            self._turns.append(len(self._messages))
         size = len(message.text) + sum(len(call.arguments) for call in message.tool_calls)
         self._messages.append(named, size)
 

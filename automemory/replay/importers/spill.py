@@ -20,7 +20,7 @@ _COST = 200  # characters that an item takes beside its text
 
 
 class SpillList(Sequence[T]):
-    """A list that is only added to."""
+    """A list that grows and shrinks at its end."""
 
     def __init__(self, file: IO[bytes] | None = None, limit: int = LIMIT) -> None:
         """Begin an empty list.
@@ -42,6 +42,17 @@ class SpillList(Sequence[T]):
         self._size += size + _COST
         if self._size > self._limit:
             self.store()
+
+    def truncate(self, length: int) -> None:
+        """Forget all but the first `length` items."""
+        if length < self._stored:
+            batch = bisect_right(self._starts, length) - 1
+            found = self._load(self._places[batch])
+            self._stored = self._starts[batch]
+            self._recent = found[: length - self._stored]
+            self._size = self._limit * len(self._recent) // len(found)  # about
+            del self._starts[batch:], self._places[batch:]
+        del self._recent[length - self._stored :]
 
     @property
     def spilled(self) -> bool:
