@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from automemory import AutoMemory
 from automemory._version import __version__
 from automemory.cli import main, terminal
+from automemory.cli.common import USAGE
 from automemory.errors import ConfigError
 from automemory.settings import load_settings
 
@@ -225,6 +227,27 @@ def test_record_takes_a_turn_from_standard_input(
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(wrong), encoding="utf-8"))
         assert main(["record"]) == 3
         assert said in capsys.readouterr().err
+
+
+def test_record_offers_resources(
+    vault: Path, scripted: Any, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `notify=` does: they stay on offer for the stream's next turns; a path that is none is refused."""
+    monkeypatch.setattr(
+        "sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"role": "user", "content": "Hi"}'), "utf-8")
+    )
+    assert main(["record", "--notify", "resource/a.md", "--notify", "digest/b.md"]) == 0
+    decider = scripted()
+    with AutoMemory(vault, decider=decider, timezone="Asia/Shanghai") as memory:
+        memory.record([{"role": "user", "content": "And then?"}])
+    [context] = decider.contexts
+    assert {offer.path for offer in context.notify} == {"resource/a.md", "digest/b.md"}
+    monkeypatch.setattr(
+        "sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"role": "user", "content": "Ho"}'), "utf-8")
+    )
+    capsys.readouterr()
+    assert main(["record", "--notify", "../a.md"]) == USAGE
+    assert "../a.md" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("locale", "encoding"), [("C", "ascii"), ("zh_CN.GBK", "gbk"), ("POSIX", "")])

@@ -158,6 +158,10 @@ def record(
     vault: Vault = None,
     thread: Annotated[str, typer.Option(help="The conversation the turn belongs to.")] = "main",
     event: Annotated[str | None, typer.Option(help="'new' or the slug of its event, if known.")] = None,
+    notify: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATH", help="A resource of the vault to offer with it; may be repeated."),
+    ] = None,
     model: Model = None,
     decider: Decider = None,
     granularity: Granularity = None,
@@ -166,6 +170,7 @@ def record(
     as_json: AsJson = False,
 ) -> int:
     """Record one turn: its messages as JSON on standard input."""
+    from automemory.decision import NotifyCandidate
     from automemory.settings import load_settings
 
     turn = _turn_of(sys.stdin.buffer.read() if sys.stdin else b"")
@@ -178,7 +183,8 @@ def record(
         agent_id=agent_id,
     )
     with settings.memory() as memory:
-        result = memory.record(turn, thread_id=thread, event=event)
+        offers = [NotifyCandidate(path) for path in notify or ()]
+        result = memory.record(turn, thread_id=thread, event=event, notify=offers)
     if as_json:
         terminal.print_json(result)
     else:
