@@ -56,7 +56,7 @@ def _report_row(source: SourceReport) -> tuple[object, ...]:
         turns["recorded"] + turns["extended"],
         turns["duplicate"],
         source.outside + turns["excluded"] + turns["deferred"],
-        source.bad,
+        f"{source.bad} and the rest" if source.cut_short else source.bad,
     )
 
 

@@ -146,7 +146,7 @@ def _read(
     if damage and not about.turns:
         raise _unreadable(damage[0]) from damage[0]
     if damage:
-        about.count_bad(BadRecord("the rest of the file", f"cannot be read ({damage[0]})"))
+        about.count_bad(BadRecord("the rest of the file", f"cannot be read ({damage[0]})", rest=True))
     if not about.turns:
         raise ImportFailed(f"no turn read as {about.format} ({about.why_nothing()})")
 

@@ -28,6 +28,7 @@ class SourceReport:
         undated: Conversations without any time, filed under the declared date.
         bad: How many records could not be read.
         bad_records: The first of them.
+        cut_short: Whether the file was not read to its end.
     """
 
     path: str
@@ -41,9 +42,11 @@ class SourceReport:
     undated: int = 0
     bad: int = 0
     bad_records: list[BadRecord] = field(default_factory=list)
+    cut_short: bool = False
 
     def count_bad(self, record: BadRecord) -> None:
         self.bad += 1
+        self.cut_short |= record.rest
         if len(self.bad_records) < SHOWN:
             self.bad_records.append(record)
 
@@ -115,5 +118,6 @@ def _source(source: SourceReport) -> dict[str, Any]:
         "undated": source.undated,
         "left_out": dict(source.left_out),
         "bad": source.bad,
+        "cut_short": source.cut_short,
         "bad_records": [{"position": bad.position, "reason": bad.reason} for bad in source.bad_records],
     }

@@ -17,6 +17,7 @@ import pytest
 from saved import SAVED, chat, chatgpt, claude, line, lines, node
 
 from automemory.boundary import BoundaryDecision
+from automemory.cli.output import print_report
 from automemory.decision import DecisionContext, Verdict
 from automemory.errors import ImportFailed
 from automemory.memory import AutoMemory
@@ -270,7 +271,20 @@ def test_bad_records_are_reported_and_the_rest_recorded(tmp_path: Path, vault: P
     report = run(vault, source)
     assert report.outcomes == {"recorded": 2}
     assert [bad.position for bad in report.sources[0].bad_records] == ["line 2", "line 3"]
+    assert not report.sources[0].cut_short
     assert report.as_dict()["bad"] == 2
+
+
+def test_a_file_that_is_not_read_to_its_end_is_told_apart(
+    tmp_path: Path, vault: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """B50: one bad record more or the rest of the file are not the same loss; the table says which it is."""
+    source = tmp_path / "a.json"
+    source.write_text(f"[{json.dumps(talk('one'))}, {{]", encoding="utf-8")
+    report = run(vault, source)
+    assert report.sources[0].cut_short and report.as_dict()["sources"][0]["cut_short"]
+    print_report(report)
+    assert "\t1 and the rest\n" in capsys.readouterr().out
 
 
 def test_a_folder_is_read_by_name_and_strange_files_are_skipped(tmp_path: Path, vault: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -238,7 +239,7 @@ def test_a_cut_array_gives_what_is_whole() -> None:
         conversations, bad = read(whole[: whole.rindex("Hi there") + 2])
         assert len(conversations) == 2
         assert [(b.position, b.reason) for b in bad] == [
-            ("record 3", "it ends in the middle; the rest of the file is left out")
+            ("record 3", "it ends in the middle; 2 records were read, the rest of the file is left out")
         ]
 
 
@@ -249,7 +250,22 @@ def test_a_broken_array_gives_what_comes_before() -> None:
     conversations, bad = read(text[:at] + "?" + text[at:])
     assert len(conversations) == 2
     assert bad[0].position == "record 3"
-    assert "the rest of the file is left out" in bad[0].reason
+    assert "2 records were read, the rest of the file is left out" in bad[0].reason
+    assert bad[0].rest
+
+
+@pytest.mark.parametrize("before", ["", "\ufeff", "\n\n"])
+@pytest.mark.parametrize("filling", ["", "x" * 200_000, "é\n" * 70_000, "\\"])
+@pytest.mark.parametrize("rest", [", {}]", ""])
+def test_a_broken_array_tells_where(before: str, filling: str, rest: str) -> None:
+    """B50: the bytes to look at, of a small file and of a large one, with whatever stands before it."""
+    rows = json.dumps([{"messages": [*HELLO, {"role": "user", "content": filling}]}] * 2, ensure_ascii=False)
+    text = f"{before}{rows[:-1]},\n\n "
+    _, [bad] = read(f"{text}?{rest}")
+    told = re.search(r" between bytes (\d+) and (\d+);", bad.reason)
+    assert told
+    first, last = map(int, told.groups())
+    assert first <= len(text.encode()) + 1 <= last < first + 65536
 
 
 def test_items_that_are_no_messages_are_counted() -> None:

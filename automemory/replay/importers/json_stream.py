@@ -25,8 +25,20 @@ _BASE64 = re.compile(r"data:|[A-Za-z0-9+/=_-]{256}")
 _LEFT_OUT = re.compile(r"\n\(… (\d{1,12}) characters left out …\)\n")
 
 
+PIECE = 1 << 16
+"""Bytes that the parser is given at a time."""
+
+
 class Broken(ValueError):
-    """The document cannot be read from here on."""
+    """The document cannot be read from here on.
+
+    Attributes:
+        ended: Whether it only ends too early.
+    """
+
+    def __init__(self, message: str, *, ended: bool = False) -> None:
+        super().__init__(message)
+        self.ended = ended
 
 
 def stream(file: Readable, *, items: bool) -> Iterator[Any]:
@@ -72,7 +84,7 @@ def is_begun(file: Readable) -> bool:
         for _ in _events(file, several=True):
             pass
     except Broken as error:
-        return "ends in" in str(error)
+        return error.ended
     return True
 
 
@@ -92,7 +104,7 @@ def bounded(text: str) -> str:
 
 def _events(file: Readable, *, several: bool) -> Iterator[tuple[str, Any]]:
     try:
-        for event, value in ijson.basic_parse(Tidy(file), multiple_values=several):
+        for event, value in ijson.basic_parse(Tidy(file), buf_size=PIECE, multiple_values=several):
             if isinstance(value, str):
                 value = bounded(value) if len(value) > MAX_TEXT else value
             elif isinstance(value, Decimal):
@@ -101,7 +113,7 @@ def _events(file: Readable, *, several: bool) -> Iterator[tuple[str, Any]]:
     except ijson.JSONError as error:
         reason = str(error).removeprefix("b'").split("\n")[0].split("\\n")[0].strip()
         if "EOF" in reason or "ncomplete" in reason:
-            raise Broken("it ends in the middle") from error
+            raise Broken("it ends in the middle", ended=True) from error
         raise Broken(f"not JSON ({reason})") from error
 
 

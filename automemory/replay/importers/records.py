@@ -15,7 +15,15 @@ from itertools import islice
 from typing import Any, BinaryIO, Literal
 
 from automemory.redact import redact
-from automemory.replay.importers.json_stream import DEEPEST, Broken, begin, bounded, is_begun, stream
+from automemory.replay.importers.json_stream import (
+    DEEPEST,
+    PIECE,
+    Broken,
+    begin,
+    bounded,
+    is_begun,
+    stream,
+)
 from automemory.replay.importers.tidy import MAX_TEXT
 
 Layout = Literal["jsonl", "array", "object", "empty", "other"]
@@ -29,10 +37,17 @@ _BLANK = b" \t\r\n\x00" + codecs.BOM_UTF8
 
 @dataclass(frozen=True, slots=True)
 class BadRecord:
-    """Something in a file that could not be read: where, and why."""
+    """Something in a file that could not be read.
+
+    Attributes:
+        position: Where.
+        reason: Why.
+        rest: Whether nothing behind it is read either.
+    """
 
     position: str
     reason: str
+    rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +205,17 @@ def _parse_long(line: _Line, position: str) -> Any:
 
 
 def _values(file: BinaryIO, layout: Layout) -> Iterator[tuple[str, Any]]:
-    number = 0
+    number, items = 0, layout == "array"
     try:
-        for number, value in enumerate(stream(file, items=layout == "array"), 1):
+        for number, value in enumerate(stream(file, items=items), 1):
             yield f"record {number}", value
     except Broken as error:
-        position = f"record {number + 1}"
-        yield position, BadRecord(position, f"{error}; the rest of the file is left out")
+        position, where = f"record {number + 1}", ""
+        if not error.ended:  # the parser tells no place, and crashes on some numbers if given less at a time
+            end = file.tell()
+            where = f" between bytes {max(0, end - PIECE) + 1} and {end}"
+        read = f"{number} records were read, the rest of the file is left out"
+        yield position, BadRecord(position, f"{error}{where}; {read}", rest=True)
 
 
 def _bounded(value: Any, deep: int = 0) -> Any:
