@@ -60,10 +60,18 @@ class Call:
             raise ImportFailed(f"no hook_event_name in the hook's input: {text[:80]!r}")
         path, said = given.get("transcript_path"), given.get("last_assistant_message")
         try:
-            transcript = Path(path).expanduser() if isinstance(path, str) and path else None
-        except RuntimeError as error:
+            transcript = _followed(path) if isinstance(path, str) and path else None
+        except (RuntimeError, ValueError) as error:
             raise ImportFailed(f"transcript_path={path!r} cannot be followed ({error})") from error
         return cls(event, transcript, said if isinstance(said, str) else "")
+
+
+def _followed(path: str) -> Path:
+    """The path, with `~` followed; a `ValueError` or a `RuntimeError` if no file can have it."""
+    if "\0" in path:
+        raise ValueError("it holds a NUL")
+    os.fsencode(path)
+    return Path(path).expanduser()
 
 
 def parser() -> argparse.ArgumentParser:

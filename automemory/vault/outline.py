@@ -86,15 +86,21 @@ def hidden(lines: Sequence[str], first: int = 0, *, nested: bool = False) -> byt
     """
     marks = bytearray(len(lines))
     marks[:first] = b"\1" * first
+    for start, end in regions(lines, first, nested=nested):
+        marks[start:end] = b"\1" * (end - start)
+    return marks
+
+
+def regions(lines: Sequence[str], first: int = 0, *, nested: bool = False) -> Iterator[tuple[int, int]]:
+    """Where fenced code and comments begin and end, the lines with their marks included; see `hidden`."""
     unclosed: set[str] = set()
     number = first
     while number < len(lines):
         closer = _closer(lines, number, unclosed, nested)
         if closer is not None:
-            marks[number : closer + 1] = b"\1" * (closer + 1 - number)
+            yield number, closer + 1
             number = closer
         number += 1
-    return marks
 
 
 def _closer(lines: Sequence[str], number: int, unclosed: set[str], nested: bool) -> int | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from automemory.content import clean
 from automemory.turn import Step
-from automemory.vault.outline import hidden
+from automemory.vault.outline import hidden, regions
 from automemory.vault.quoting import escape, inline, live_links, read_inline
 
 Resolves = Callable[[str], bool]
@@ -60,19 +60,15 @@ def safe_text(text: str, resolves: Resolves) -> str:
 def safe_markdown(text: str, resolves: Resolves) -> str:
     """The text of a file of its own: headings, lists, quotes and code stay; what would run does not."""
     lines = clean(text).split("\n")
-    shown: list[str] = []
-    code: list[str] = []
     # A comment hides no code: what opens it is disarmed, and its lines are text.
     uncommented = ["" if line.lstrip().startswith(("<!--", "%%")) else line for line in lines]
-    for line, inside in zip(lines, hidden(uncommented), strict=True):
-        if inside:
-            code.append(line)
-            continue
-        shown += [escape("\n".join(code))] if code else []
-        code = []
-        shown.append(_safe_block_line(line, resolves))
-    shown += [escape("\n".join(code))] if code else []
-    return "\n".join(shown)
+    shown: list[str] = []
+    done = 0
+    for start, end in regions(uncommented):
+        shown += [_safe_block_line(line, resolves) for line in lines[done:start]]
+        shown += _safe_code(lines[start:end], resolves)
+        done = end
+    return "\n".join([*shown, *(_safe_block_line(line, resolves) for line in lines[done:])])
 
 
 def live(text: str) -> Resolves:
@@ -119,6 +115,17 @@ def _heading(line: str) -> tuple[str, str]:
     behind = match[2][len(title) :]
     attached = len(behind) - len(behind.lstrip("#")) if title else 0  # as in `C#`
     return match[1], title + behind[:attached]
+
+
+def _safe_code(lines: list[str], resolves: Resolves) -> list[str]:
+    """A fenced block at the margin, where all take it for code; its lines as text where it cannot be had."""
+    indent = _indent(lines[0])
+    code = escape("\n".join(line[min(indent, _indent(line)) :] for line in lines)).split("\n")
+    return code if all(hidden(code)) else [_safe_block_line(line, resolves) for line in lines]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _safe_block_line(line: str, resolves: Resolves) -> str:

@@ -179,6 +179,9 @@ def test_new_session_gets_the_latest_note(
             '{"hook_event_name": "Stop", "transcript_path": "~nobody-of-this-name/a.jsonl"}',
             "cannot be followed",
         ),
+        ('{"hook_event_name": "Stop", "transcript_path": "~~~\\u0000"}', "cannot be followed"),
+        ('{"hook_event_name": "Stop", "transcript_path": "/a\\u0000.jsonl"}', "cannot be followed"),
+        ('{"hook_event_name": "Stop", "transcript_path": "~~~\\ud800"}', "cannot be followed"),
         ('{"hook_event_name": "Stop", "transcript_path": "/nowhere/at/all.jsonl"}', "/nowhere/at/all.jsonl"),
     ],
 )

@@ -86,6 +86,12 @@ def test_reminders_around_a_prompt_are_taken_off() -> None:
     ]
 
 
+def test_a_name_of_a_command_that_holds_marks_is_none() -> None:
+    """B44: elements that overlap make no speech of what stands between them."""
+    text = "<command-name><system-reminder><command-args></command-name></system-reminder></command-args>\r\n"
+    assert spoken(text) == ""
+
+
 def test_a_command_with_arguments_is_what_the_person_said() -> None:
     """B44: in a readable form; what the host makes of it is not theirs, what they type next is."""
     command = "<command-message>review</command-message>\n<command-name>/review</command-name>"

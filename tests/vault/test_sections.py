@@ -284,6 +284,23 @@ def test_markdown_of_a_file_of_its_own_keeps_its_form() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        (" ``` \n```", "``` \n```"),
+        ("- x\n  ```py\n  a   b\n    c\n  ```\ny", "- x\n```py\na   b\n  c\n```\ny"),
+        ("   ~~~\n a   [[b]]\n  ~~~", "~~~\na   [[b]]\n~~~"),
+        ("```\na\n```\n ```\nb   c\n ```", "```\na\n```\n```\nb   c\n```"),
+        (" ```\na   b", " \\```\na b"),
+    ],
+)
+def test_indented_code_of_a_file_of_its_own_stays_code(text: str, made: str) -> None:
+    """Its indent goes, as a renderer would take it away; a fence that nothing closes is text; all stays then."""
+    safe = safe_markdown(text, lambda target: False)
+    assert safe == made
+    assert safe_markdown(safe, lambda target: False) == safe
+
+
+@pytest.mark.parametrize(
     "body",
     ["## a\n" * 60_000, "# a" + " " * 300_000 + "x", "# a" + " #" * 100_000 + "x"],
     ids=["headings", "blanks", "marks"],

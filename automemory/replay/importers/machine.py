@@ -90,10 +90,13 @@ def _last_block(text: str) -> int | None:
 
 
 def _typed(text: str) -> str:
-    """A command with its arguments; one without any is an echo of something done, not said."""
+    """A command with its arguments; one without any is an echo of something done, not said.
+
+    A name with marks in it is none: it would take parts of what a host wrote for speech.
+    """
     name = _inside(text, "command-name").removeprefix("/").strip()
     arguments = _without_blocks(_inside(text, "command-args"))
-    return f"/{name} {arguments}" if name and arguments else ""
+    return f"/{name} {arguments}" if name and arguments and "<" not in name else ""
 
 
 def _inside(text: str, tag: str) -> str:
