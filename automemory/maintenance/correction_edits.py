@@ -158,6 +158,13 @@ def forget_turn_edits(event: Noted, ids: Collection[str], day_index: str) -> lis
     return edits
 
 
+def says_more(event: Noted) -> bool:
+    """Whether its note says more than its turns and what `forget_turn_edits` makes anew."""
+    made = [_KEPT_OVERVIEW] if event.head.turns else []
+    parts = [part for part in _PART.split(event.body) if not made or not sections.parse(part, made)]
+    return any(_LEAD.sub("", part).strip() for part in parts)
+
+
 def forget_event_edits(event: Noted, links: Links) -> list[Edit]:
     """What it takes to have nothing of an event left but its materials."""
     head = event.head

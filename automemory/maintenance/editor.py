@@ -179,6 +179,10 @@ class Editor:
         edits += [DropTurns(path, [id]) for path in held if path not in records]
         rows = [row] if row else [r for event in events for r in self._rows(event) if r.id == id]
         hints = [f"the name {e.head.name!r} stays: forget the event if it tells too much" for e in events[:1]]
+        if quoting := [path for event in events for path in self._quoting(event)]:
+            hints.append(
+                f"no line says which turn it came from, and these may quote it: {', '.join(quoting)}"
+            )
         title = f"forget turn {id}"
         first = events[0] if events else None
         return self._correction(title, first, edits, held, forgotten=tuple(rows), hints=(*hints, _LEFT))
@@ -198,6 +202,15 @@ class Editor:
         title = f"forget event {path} and its {len(event.turns)} turns"
         hints = (*materials, _LEFT)
         return self._correction(title, event, edits, copies, forgotten=rows, hints=hints)
+
+    def _quoting(self, event: Noted) -> Iterator[str]:
+        """The files of an event in which a turn's words may stand besides its block."""
+        own = (event.head.path, event.head.record)
+        if correction_edits.says_more(event):
+            yield event.head.path
+        for item in walk(self._root, event.head.path.rpartition("/")[0]):
+            if item.path not in own and not item.is_folder:
+                yield item.path
 
     def _rows(self, event: Noted) -> Iterator[TurnRow]:
         """The turns of an event as `state.db` knows them, or as the note tells."""

@@ -405,6 +405,32 @@ def test_nothing_of_a_forgotten_turn_is_left(
     assert questions(vault, "one") == asked(*left)
 
 
+def test_files_that_may_still_tell_of_a_forgotten_turn_are_named(
+    open_memory: Open, turn: MakeTurn, vault: Path, edit: Callable[..., Any]
+) -> None:
+    """5.5: no line of a view says which turn it came from: the person is told where to look.
+
+    The overview is made anew; what a person or a synchronizer wrote into the note stays.
+    """
+    memory = open_memory("one", None, note_schema="notes")
+    ids = record(memory, turn, 1, 2)
+    memory.close()
+    folder = vault / DAY / "one"
+    note = folder / "one.md"
+    note.write_text(note.read_text("utf-8").replace("## Overview\n", "## Overview\nA xylophone. "), "utf-8")
+    with Editor(vault) as editor:
+        assert not [hint for hint in editor.forget(ids[0]).hints if "may quote" in hint]
+    view = "Part of [[daily/2026-05-27/one/one.md|one]].\n\n## Progress\n- A xylophone.\n"
+    (folder / "progress.md").write_text(view, "utf-8")
+    (folder / "mock.png").write_bytes(b"\0")
+    note.write_text(note.read_text("utf-8").replace("## Overview", "## Plan\n- it\n\n## Overview"), "utf-8")
+    done = edit("forget", ids[0])
+    [hint] = [hint for hint in done.hints if "may quote" in hint]
+    told = [ONE, f"{DAY}/one/mock.png", f"{DAY}/one/progress.md"]
+    assert hint.endswith(f": {', '.join(told)}")
+    assert grep(vault, "xylophone") == [f"{DAY}/one/progress.md"]
+
+
 def test_nothing_of_a_forgotten_event_is_left(
     open_memory: Open, turn: MakeTurn, vault: Path, edit: Callable[..., Any]
 ) -> None:

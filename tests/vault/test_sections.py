@@ -294,7 +294,7 @@ def test_markdown_of_a_file_of_its_own_keeps_its_form() -> None:
     ],
 )
 def test_indented_code_of_a_file_of_its_own_stays_code(text: str, made: str) -> None:
-    """Its indent goes, as a renderer would take it away; a fence that nothing closes is text; all stays then."""
+    """Its indent goes, as a renderer would take it away; an unclosed fence is text; all stays then."""
     safe = safe_markdown(text, lambda target: False)
     assert safe == made
     assert safe_markdown(safe, lambda target: False) == safe
