@@ -16,12 +16,9 @@ import os
 import platform
 import random
 import tempfile
-import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
@@ -30,6 +27,7 @@ from typing import Any
 from boundary_data import FINE_SETS, TURN_SETS, load
 from boundary_model import CachedEncoder, balanced_folds, collect, cross_validate
 from langchain_openai import ChatOpenAI
+from loopback import serving, tokens
 
 from automemory import __version__
 from automemory.deciders import features
@@ -65,12 +63,6 @@ PATCH = "Asks for the next step of it and settles how it is done."
 SUMMARY = "It was asked for step by step; each was done and looked at. " * 3
 
 
-def tokens(text: str) -> int:
-    """An estimate: one for each CJK character, one for each four others."""
-    wide = sum(char > "\u2e7f" for char in text)
-    return wide + -(-(len(text) - wide) // 4)
-
-
 @dataclass
 class Sent:
     """One request and its answer: what was asked for, and the texts."""
@@ -89,7 +81,7 @@ class Server:
     named: int = 0
     sent: list[Sent] = field(default_factory=list)
 
-    def reply(self, request: dict[str, Any]) -> str:
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         kind = request["response_format"]["json_schema"]["name"]
         if kind == "SummaryReply":
             answer: dict[str, Any] = {
@@ -105,38 +97,7 @@ class Server:
         text = json.dumps(answer, ensure_ascii=False)
         fixed, data = (message["content"] for message in request["messages"])
         self.sent.append(Sent(kind, fixed, data, text))
-        return text
-
-
-@contextmanager
-def serving(server: Server) -> Any:
-    """The server on loopback, as a chat model."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-        def do_POST(self) -> None:
-            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            message = {"role": "assistant", "content": server.reply(request)}
-            body = {"id": "1", "object": "chat.completion", "created": 1, "model": "counting"}
-            body["choices"] = [{"index": 0, "message": message, "finish_reason": "stop"}]
-            data = json.dumps(body).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    yield ChatOpenAI(
-        model="counting", base_url=f"http://127.0.0.1:{http.server_address[1]}/v1", api_key="none"
-    )
-    http.shutdown()
+        return {"role": "assistant", "content": text}
 
 
 @dataclass
@@ -183,8 +144,8 @@ class Bench:
         self.server.sent = []
         found = Run(self.server.sent)
         for local, conversations in groups:
-            with serving(self.server) as model, tempfile.TemporaryDirectory() as folder:
-                llm = LLMDecider(model, local=local)
+            with serving(self.server.answer) as url, tempfile.TemporaryDirectory() as folder:
+                llm = LLMDecider(ChatOpenAI(model="m", base_url=url, api_key="none"), local=local)
                 decider = CascadeDecider(llm, local, **options) if kind == "cascade" else llm
                 memory = AutoMemory(
                     folder,

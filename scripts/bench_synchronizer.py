@@ -13,12 +13,9 @@ import argparse
 import json
 import platform
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,6 +24,7 @@ from langchain.agents.middleware import SummarizationMiddleware
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 from langgraph.runtime import Runtime
+from loopback import serving, tokens
 
 from automemory import Synchronizer, __version__
 
@@ -39,11 +37,6 @@ FIXED = {
     "next": ["Run the whole suite", "Write the changelog"],
     "description": "The parser loses rows of files that end without a newline. The customer waits for it.",
 }
-
-
-def tokens(text: str) -> int:
-    wide = sum(char > "\u2e7f" for char in text)
-    return wide + -(-(len(text) - wide) // 4)
 
 
 @dataclass
@@ -86,33 +79,6 @@ def _sections() -> str:
 def _schema(body: dict[str, Any]) -> str:
     """What a server shows the model besides the messages."""
     return "".join(json.dumps(body[key]) for key in ("tools", "response_format") if body.get(key))
-
-
-@contextmanager
-def served(server: Server) -> Iterator[Callable[[], ChatOpenAI]]:
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *args: Any) -> None:
-            pass
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            choice = {"index": 0, "message": server.answer(body), "finish_reason": "stop"}
-            reply = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
-            data = json.dumps(reply).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{http.server_address[1]}/v1"
-    try:
-        yield lambda: ChatOpenAI(model="m", base_url=url, api_key="none")
-    finally:
-        http.shutdown()
-        http.server_close()
 
 
 def conversation(size: int) -> list[AnyMessage]:
@@ -158,9 +124,9 @@ def main() -> None:
         messages = conversation(size)
         for name, way in ways.items():
             server = Server()
-            with served(server) as model:
+            with serving(server.answer) as url:
                 begin = time.perf_counter()
-                note = way(model(), messages)
+                note = way(ChatOpenAI(model="m", base_url=url, api_key="none"), messages)
                 spent = time.perf_counter() - begin
             sent, said = "".join(server.sent), "".join(server.answered)
             figures = (len(server.sent), len(sent), tokens(sent), len(said), tokens(said), len(note))
