@@ -36,7 +36,7 @@ from automemory.vault.revisions import DropTurns
 from automemory.vault.store import HOME, Store
 from automemory.vault.tables import TurnRow, stream_key
 
-_TRIES = 3
+_TRIES, _NAMED = 3, 20
 _LEFT = (
     "what other events and summaries say of it, and copies that other programs keep, cannot be known: "
     "look with `automemory events --grep`"
@@ -180,9 +180,9 @@ class Editor:
         rows = [row] if row else [r for event in events for r in self._rows(event) if r.id == id]
         hints = [f"the name {e.head.name!r} stays: forget the event if it tells too much" for e in events[:1]]
         if quoting := [path for event in events for path in self._quoting(event)]:
-            hints.append(
-                f"no line says which turn it came from, and these may quote it: {', '.join(quoting)}"
-            )
+            named = ", ".join(quoting[:_NAMED])
+            more = f" and {len(quoting) - _NAMED} more" if len(quoting) > _NAMED else ""
+            hints.append(f"no line says which turn it came from, and these may quote it: {named}{more}")
         title = f"forget turn {id}"
         first = events[0] if events else None
         return self._correction(title, first, edits, held, forgotten=tuple(rows), hints=(*hints, _LEFT))
