@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,8 @@ from pathlib import Path
 
 from automemory.deciders.extract import slug, title
 from automemory.decision import EventView, Exchange
-from automemory.turn import ROLES, Step
+from automemory.evaluate import Labelled, read_labelled
+from automemory.turn import steps
 
 SETS = {
     "real-agent": ("real-agent.dev", "default"),
@@ -30,9 +30,6 @@ AGENT_SETS = ("real-agent", "spliced-agent")
 FINE_SETS = ("superdialseg", "tiage", "tiage-val")
 MEETING_SETS = ("qmsum", "vcsum")
 
-_TOOL_LINE = re.compile(r"^\[tool_(call|result)\][ \t]*", re.MULTILINE)
-_TOOL_NAME = re.compile(r"\s*(MCP tool call|[\w.-]+)")
-
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
@@ -49,21 +46,17 @@ class Dialogue:
 
 def load(folder: Path, name: str) -> list[Dialogue]:
     path = folder / f"{SETS[name][0]}.jsonl"
+    labelled = read_labelled(path, level="turn" if name in TURN_SETS else "utterance")
     with path.open(encoding="utf-8", newline="") as lines:
-        return [_dialogue(name, json.loads(line)) for line in lines if line.strip()]
+        about = [json.loads(line) for line in lines if line.strip()]
+    return [_dialogue(name, found, data) for found, data in zip(labelled, about, strict=True)]
 
 
-def _dialogue(name: str, data: dict) -> Dialogue:
-    starts = _starts(data["turns"], by_turn=name in TURN_SETS)
-    ends = [*starts[1:], len(data["turns"])]
-    hard, soft = set(data["boundaries"]), set(data.get("soft_boundaries", ()))
-    labels = [_label(range(a, b), hard, soft) for a, b in zip(starts, ends, strict=True)]
-    index = {start: i for i, start in enumerate(starts)}
-    returns = {
-        index[int(k)]: index[v] for k, v in data.get("returns", {}).items() if int(k) in index and v in index
-    }
-    turns = tuple(Exchange.of(_steps(data["turns"][a:b])) for a, b in zip(starts, ends, strict=True))
-    return Dialogue(name, data["id"], _group(name, data), data["lang"], turns, tuple(labels), returns)
+def _dialogue(name: str, found: Labelled, data: dict) -> Dialogue:
+    turns = tuple(Exchange.of(steps(turn.messages)) for turn in found.turns)
+    return Dialogue(
+        name, found.id, _group(name, data), data["lang"], turns, found.labels, dict(found.returns or {})
+    )
 
 
 def _group(name: str, data: dict) -> str:
@@ -81,41 +74,6 @@ HELD_OUT = 5
 
 def held_out(d: Dialogue) -> bool:
     return zlib.crc32(f"held-out|{d.group}".encode()) % HELD_OUT == 0
-
-
-def _starts(utterances: list[dict], *, by_turn: bool) -> list[int]:
-    if not by_turn:
-        return list(range(len(utterances)))
-    return [i for i, u in enumerate(utterances) if i == 0 or u["role"] == "user"]
-
-
-def _label(span: range, hard: set[int], soft: set[int]) -> bool | None:
-    if any(i in hard for i in span):
-        return True
-    return None if any(i in soft for i in span) else False
-
-
-def _steps(utterances: list[dict]) -> list[Step]:
-    return [step for u in utterances for step in _utterance(ROLES.get(u["role"], u["role"]), u["text"])]
-
-
-def _utterance(role: str, text: str) -> Iterator[Step]:
-    """An assistant's tool traffic stands in its text; it becomes tool steps, as a live turn has them."""
-    parts = _TOOL_LINE.split(text) if role == "assistant" else [text]
-    if parts[0].strip():
-        yield Step(role, parts[0].strip())
-    call: tuple[str, str] | None = None
-    for kind, body in zip(parts[1::2], parts[2::2], strict=True):
-        if kind == "call":
-            if call:
-                yield Step("tool", "", *call)
-            name = _TOOL_NAME.match(body)
-            call = (name[1], body[name.end() :].strip()) if name else ("tool", body.strip())
-        else:
-            yield Step("tool", body.strip(), *(call or ("tool", "")))
-            call = None
-    if call:
-        yield Step("tool", "", *call)
 
 
 class Stream:
