@@ -6,6 +6,7 @@ import hashlib
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from automemory.deciders.features import Look, features, probe
 from automemory.deciders.local import LocalDecider, continues_by_rule
 from automemory.deciders.scorer import ENSEMBLES, Ensemble, Scorer, Trees
 from automemory.decision import DecisionContext, EventView, Exchange, Granularity
+from automemory.evaluate import score
 
 SEED, FOLDS = 20250601, 5
 PASSES = ((0.0, 0.0), (0.3, 0.08), (0.5, 0.2))
@@ -332,20 +334,11 @@ class Replays:
 
 def f1(outcomes: Iterable[Outcome]) -> dict[str, float]:
     """Precision, recall and F1 of the cuts, pooled; turns with either answer right are left out."""
-    hit = false = missed = total = 0
-    for o in outcomes:
-        for label, cut in list(zip(o.dialogue.labels, o.cut, strict=True))[1:]:
-            if label is None:
-                continue
-            hit, false, missed = (
-                hit + (cut and label),
-                false + (cut and not label),
-                missed + (label and not cut),
-            )
-            total += 1
+    pairs = [list(zip(o.cut, o.dialogue.labels, strict=True))[1:] for o in outcomes]
+    found = score(chain.from_iterable(pairs))
     return {
-        "f1": 2 * hit / max(2 * hit + false + missed, 1), "precision": hit / max(hit + false, 1),
-        "recall": hit / max(hit + missed, 1), "density": (hit + false) / max(total, 1), "turns": total,
+        "f1": found.f1, "precision": found.precision, "recall": found.recall,
+        "density": found.predicted / max(found.turns, 1), "turns": found.turns,
     }  # fmt: skip
 
 
