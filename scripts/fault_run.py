@@ -1,6 +1,6 @@
 """Runs every fault of `tests/faults` and prints what was met: points, faults, runs, failures, lines reached.
 
-    python scripts/fault_run.py            # everything, the best part of an hour on two cores
+    python scripts/fault_run.py            # everything, half an hour on two cores
     python scripts/fault_run.py --sample   # what an ordinary test run has
 
 A point is an operation that changes the disk, met in an undisturbed run of a scenario. A fault is one of them

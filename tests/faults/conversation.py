@@ -97,6 +97,11 @@ SCENARIOS |= {
 }
 SCENARIOS["cap"] = with_options(SCENARIOS["continue"], max_turns_per_event=2)
 SCENARIOS["cap by size"] = with_options(SCENARIOS["continue"], max_event_chars=300)
+# No two of these are alike: the others meet the kills only.
+DISTINCT = [
+    *("first", "continue", "switch", "new day", "resume", "close", "extend", "go on from another day", "cap"),
+    "notes: switch",
+]
 QUICK = [name for name in SCENARIOS if ":" not in name or "switch" in name]
 CASES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in SCENARIOS]
 

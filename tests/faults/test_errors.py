@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conversation import CLOCK, CLOSE, SCENARIOS, KeywordDecider, turn
+from conversation import CLOCK, CLOSE, DISTINCT, SCENARIOS, KeywordDecider, turn
 from faulty import IDLE
 from runner import Job, Run, Runner
 from test_kill import ARM, END, faults, finish, last, points
@@ -21,13 +21,13 @@ NOTE = "daily/2026-05-27/alpha/alpha.md"
 HEAL = {"do": "heal"}
 SAVED_DURING = [
     pytest.param(name, marks=() if name in {"switch", "extend"} else pytest.mark.slow)
-    for name, scenario in SCENARIOS.items()
-    if scenario.before
+    for name in DISTINCT
+    if SCENARIOS[name].before
 ]
 QUICK = {("switch", "ENOSPC"), ("new day", "EIO"), ("continue", "EIO"), ("extend", "short")}
 CASES = [
     pytest.param(name, how, marks=() if (name, how) in QUICK else pytest.mark.slow)
-    for name in SCENARIOS
+    for name in DISTINCT
     for how in ("ENOSPC", "EIO", "EROFS", "EINTR", "short")
     if how in {"ENOSPC", "EIO"} or name in {"first", "switch", "new day", "extend", "notes: switch"}
 ]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conversation import CASES, SCENARIOS
+from conversation import CASES, DISTINCT
 from runner import Job, Runner
 from test_kill import ARM, faults, finish, interrupted, points
 from vaults import Prepared, copy
@@ -35,7 +35,7 @@ def test_acknowledged_turns_survive_a_power_cut(
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n == "switch" else pytest.mark.slow) for n in SCENARIOS]
+    "name", [pytest.param(n, marks=() if n == "switch" else pytest.mark.slow) for n in DISTINCT]
 )
 def test_a_power_cut_at_any_point_loses_nothing(
     name: str, runner: Runner, prepared: Prepare, tmp_path: Path
