@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -108,11 +108,22 @@ def times(accepted: Accepted) -> list[str]:
     return [at.isoformat() for at in (accepted.at, *said)]
 
 
+def in_offsets(accepted: Accepted) -> Accepted:
+    """The same with offsets in place of zones: what a clock change skips or repeats equals no other."""
+
+    def fixed(at: datetime) -> datetime:
+        return at.replace(tzinfo=timezone(at.utcoffset() or timedelta()), fold=0)
+
+    messages = (replace(m, at=fixed(m.at) if m.at else None) for m in accepted.turn.messages)
+    return replace(accepted, at=fixed(accepted.at), turn=replace(accepted.turn, messages=tuple(messages)))
+
+
 @given(accepted_turns(TIMES))
+@example(Accepted(Turn(()), "", datetime(2016, 3, 13, 2, tzinfo=ZoneInfo("America/Chicago")), None))
 def test_accepted_turn_comes_back_from_its_payload(accepted: Accepted) -> None:
     """Whatever was said, with its ids, its calls and its times to the offset."""
     loaded = Accepted.load(accepted.dump())
-    assert loaded == accepted and times(loaded) == times(accepted)
+    assert loaded == in_offsets(accepted) and times(loaded) == times(accepted)
 
 
 @given(accepted_turns(st.datetimes(datetime(1970, 1, 10), datetime(9999, 12, 20), timezones=ZONES)))
