@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from boundary_data import (
+    CHAT_SETS,
     FINE_SETS,
     MEETING_SETS,
     SETS,
@@ -34,16 +35,8 @@ from boundary_data import (
     load,
     with_returns,
 )  # fmt: skip
-from boundary_model import (
-    FOLDS,
-    SEED,
-    CachedEncoder,
-    Replays,
-    balanced_folds,
-    collect,
-    cross_validate,
-    f1,
-)  # fmt: skip
+from boundary_model import FOLDS, SEED, CachedEncoder, balanced_folds, collect, cross_validate
+from boundary_replay import Replays, f1
 
 from automemory.deciders import extract, features
 from automemory.deciders.features import Look
@@ -139,8 +132,7 @@ class Bench:
 
 
 def _cross_validated(bench: Bench) -> None:
-    names = (*TURN_SETS, *FINE_SETS)
-    dialogues = [d for name in names for d in load(bench.data, name)]
+    dialogues = [d for name in (*TURN_SETS, *CHAT_SETS, *FINE_SETS) for d in load(bench.data, name)]
     folds = balanced_folds(dialogues)
     scorers = cross_validate(collect(dialogues, folds, bench.look), shipped().calibration)
     deciders = [
@@ -148,7 +140,7 @@ def _cross_validated(bench: Bench) -> None:
         for s in scorers
     ]
     print(f"\ncross-validated ({FOLDS} folds, real-agent by source), causal, on own boundaries:")
-    for name in names:
+    for name in (*TURN_SETS, *FINE_SETS):
         _print(name, bench.measure(name, lambda conversation: deciders[folds[conversation.id]]))
 
 

@@ -24,7 +24,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from boundary_data import FINE_SETS, TURN_SETS, load
+from boundary_data import CHAT_SETS, FINE_SETS, TURN_SETS, load
 from boundary_model import CachedEncoder, balanced_folds, collect, cross_validate
 from langchain_openai import ChatOpenAI
 from loopback import serving, tokens
@@ -258,7 +258,7 @@ def held_out(folder: Path, encoder: Encoder) -> Callable[[list[Labelled]], Group
     """Groups conversations by fold, each with a local decider that was trained on the other folds."""
     features.KEPT = 4000
     look = Look(encoder)
-    dialogues = [d for name in (*TURN_SETS, *FINE_SETS) for d in load(folder, name)]
+    dialogues = [d for name in (*TURN_SETS, *CHAT_SETS, *FINE_SETS) for d in load(folder, name)]
     folds = balanced_folds(dialogues)
     scorers = cross_validate(collect(dialogues, folds, look), shipped().calibration)
     deciders = [LocalDecider(encoder, replace(s, thresholds=shipped().thresholds), look) for s in scorers]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import random
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from automemory.deciders.extract import slug, title
-from automemory.decision import EventView, Exchange
+from automemory.decision import EventView, Exchange, Granularity
 from automemory.evaluate import Labelled, read_labelled
 from automemory.turn import steps
 
@@ -19,6 +19,7 @@ SETS = {
     "spliced-agent": ("spliced-agent-nocue.dev", "default"),
     "sgd": ("sgd.val", "default"),
     "crosswoz": ("crosswoz.val", "default"),
+    "documents": ("superdialseg.val", "default"),
     "superdialseg": ("superdialseg.val", "fine"),
     "tiage": ("tiage.train", "fine"),
     "tiage-val": ("tiage.val", "fine"),
@@ -26,6 +27,8 @@ SETS = {
     "vcsum": ("vcsum.val", "coarse"),
 }
 TURN_SETS = ("real-agent", "spliced-agent", "sgd", "crosswoz")
+CHAT_SETS = ("documents",)
+"""Questions and answers by turns: no intention changes, and where the topic does, either answer is right."""
 AGENT_SETS = ("real-agent", "spliced-agent")
 FINE_SETS = ("superdialseg", "tiage", "tiage-val")
 MEETING_SETS = ("qmsum", "vcsum")
@@ -46,7 +49,7 @@ class Dialogue:
 
 def load(folder: Path, name: str) -> list[Dialogue]:
     path = folder / f"{SETS[name][0]}.jsonl"
-    labelled = read_labelled(path, level="turn" if name in TURN_SETS else "utterance")
+    labelled = read_labelled(path, level="turn" if SETS[name][1] == "default" else "utterance")
     with path.open(encoding="utf-8", newline="") as lines:
         about = [json.loads(line) for line in lines if line.strip()]
     return [_dialogue(name, found, data) for found, data in zip(labelled, about, strict=True)]
@@ -54,8 +57,11 @@ def load(folder: Path, name: str) -> list[Dialogue]:
 
 def _dialogue(name: str, found: Labelled, data: dict) -> Dialogue:
     turns = tuple(Exchange.of(steps(turn.messages)) for turn in found.turns)
+    labels = found.labels
+    if name in CHAT_SETS:
+        labels = tuple(None if label else label for label in labels)
     return Dialogue(
-        name, found.id, _group(name, data), data["lang"], turns, found.labels, dict(found.returns or {})
+        name, found.id, _group(name, data), data["lang"], turns, labels, dict(found.returns or {})
     )
 
 
@@ -63,7 +69,7 @@ def _group(name: str, data: dict) -> str:
     """What may not be split between training and testing."""
     if name == "real-agent":
         return data["source"]
-    if name == "superdialseg":
+    if name in {"superdialseg", "documents"}:
         return "|".join(turn["text"] for turn in data["turns"][:3])
     return data["id"]
 
@@ -74,6 +80,11 @@ HELD_OUT = 5
 
 def held_out(d: Dialogue) -> bool:
     return zlib.crc32(f"held-out|{d.group}".encode()) % HELD_OUT == 0
+
+
+def granularity(d: Dialogue) -> Granularity:
+    """What a dialogue's labels are cut by."""
+    return "fine" if d.set in FINE_SETS else "default"
 
 
 class Stream:
@@ -105,62 +116,6 @@ def histories(dialogue: Dialogue, seed: int, miss: float, spurious: float) -> It
             yield i, stream.event
         chance = 0.5 if label is None else 1 - miss if label else spurious
         stream.take(turn, boundary=rng.random() < chance)
-
-
-MOVES = 4
-"""Histories a turn that begins a segment is moved into."""
-KEPT_BEFORE = 0.6
-"""How likely an earlier turn stays in a history that is thinned out."""
-
-
-def moved(dialogues: Sequence[Dialogue], seed: int) -> Iterator[tuple[Dialogue, Exchange, EventView, bool]]:
-    """Turns of agent sessions in histories they did not have, with their labels.
-
-    What begins a segment, the first turn of a session included, begins one also after another segment of its
-    source; what goes on with a segment still does so after some of its earlier turns were left out.
-    """
-    rng = random.Random(seed)
-    for name in AGENT_SETS:
-        sessions = [d for d in dialogues if d.set == name]
-        ended = [(d, segment) for d in sessions for segment in _segments(d)]
-        for d in sessions:
-            for segment in _segments(d):
-                others = [e for e in ended if _may_precede(*e, d, segment[0])]
-                for other, before in rng.sample(others, min(MOVES, len(others))):
-                    history = before[rng.randrange(len(before)) if rng.random() < 0.3 else 0 :]
-                    yield d, d.turns[segment[0]], _event(other, history), True
-                for place in range(2, len(segment)):
-                    earlier = segment[:place]
-                    history = [i for i in earlier if rng.random() < KEPT_BEFORE] or [rng.choice(earlier)]
-                    if history != earlier and d.labels[segment[place]] is False:
-                        yield d, d.turns[segment[place]], _event(d, history), False
-
-
-def _may_precede(other: Dialogue, before: Sequence[int], d: Dialogue, start: int) -> bool:
-    """Whether a segment may stand before another: of the same source, and not where it stood anyway.
-
-    Spliced sessions have many sources each, but two segments of one session may be parts of one task.
-    """
-    if d.set == "real-agent":
-        return other.group == d.group and (other.id != d.id or before[-1] != start - 1)
-    return other.id != d.id
-
-
-def _segments(d: Dialogue) -> list[list[int]]:
-    found: list[list[int]] = []
-    for i, label in enumerate(d.labels):
-        if i == 0 or label:
-            found.append([])
-        found[-1].append(i)
-    return found
-
-
-def _event(d: Dialogue, turns: Sequence[int]) -> EventView:
-    stream = Stream()
-    for i in turns:
-        stream.take(d.turns[i], boundary=False)
-    assert stream.event is not None
-    return stream.event
 
 
 @dataclass(frozen=True, slots=True)

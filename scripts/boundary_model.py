@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from boundary_data import FINE_SETS, Dialogue, Stream, histories, moved
+from boundary_data import CHAT_SETS, FINE_SETS, Dialogue, granularity, histories
+from boundary_moves import mixed, moved
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 
 from automemory.deciders.encoder import UseEncoder, clip
 from automemory.deciders.features import Look, features, probe
-from automemory.deciders.local import LocalDecider, continues_by_rule
+from automemory.deciders.local import continues_by_rule
 from automemory.deciders.scorer import ENSEMBLES, Ensemble, Scorer, Trees
-from automemory.decision import DecisionContext, EventView, Exchange, Granularity
-from automemory.evaluate import score
+from automemory.decision import DecisionContext, EventView, Exchange
 
 SEED, FOLDS = 20250601, 5
 PASSES = ((0.0, 0.0), (0.3, 0.08), (0.5, 0.2))
 """Histories trained on: the labels' own, and two with boundaries missed and made up."""
-SET_WEIGHT = {"real-agent": 3.0, "spliced-agent": 3.0, "tiage": 1.5, "tiage-val": 1.5}
+SET_WEIGHT = {"real-agent": 3.0, "spliced-agent": 3.0, "tiage": 1.5, "tiage-val": 1.5, "documents": 0.3}
 """How much a decision of a set counts; 1 where nothing is said."""
 SOFT_WEIGHT, MOVED_WEIGHT = 0.3, 0.3
-"""How much a soft turn counts for either answer, and a turn moved into another history."""
+"""How much a soft turn counts for either answer, and a turn moved into another history of its source."""
+MIXED_WEIGHT = {"documents": 0.5}
+"""How much a turn counts that was put after another kind of conversation, whatever its set counts; else 1."""
 HEADS = (
     (("real-agent", "spliced-agent"), 150.0, 1024),
     (("sgd", "crosswoz"), 300.0, 2048),
@@ -41,8 +41,8 @@ TREES: Mapping[Ensemble, Mapping[str, Any]] = {
     "fine": {"max_iter": 200, "learning_rate": 0.065, "min_samples_leaf": 60},
 }
 ALL_TREES = {"max_leaf_nodes": 12, "l2_regularization": 20.0, "max_features": 0.3, "early_stopping": False}
-BAGS: Mapping[Ensemble, int] = {"default": 2, "fine": 1}
-"""Ensembles of different seeds whose mean is taken: the agent sets are small, one alone is noisy."""
+BAGS = 2
+"""Ensembles of different seeds whose mean is taken: one alone is noisy."""
 UNCALIBRATED: Mapping[Ensemble, tuple[float, float]] = {"default": (1.0, 0.0), "fine": (1.0, 0.0)}
 
 
@@ -87,6 +87,7 @@ class Samples:
     probes: np.ndarray
     sets: np.ndarray
     soft: np.ndarray
+    mixed: np.ndarray
     moments: dict[tuple[int, int], Moments] = field(default_factory=dict)
     fitted: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict)
 
@@ -111,20 +112,16 @@ def balanced_folds(dialogues: Iterable[Dialogue]) -> dict[str, int]:
     return found
 
 
-def granularity(d: Dialogue) -> Granularity:
-    return "fine" if d.set in FINE_SETS else "default"
-
-
 def collect(dialogues: Sequence[Dialogue], folds: dict[str, int], look: Look) -> Samples:
     """Every scored decision of the dialogues, under several histories; a soft turn with both answers.
 
-    Turns of agent sessions are also moved into histories of other sessions of their fold.
+    Turns are also put into histories they did not have, of dialogues of their fold.
     """
     rows: list[tuple[Any, ...]] = []
     probes: list[np.ndarray] = []
     index: dict[tuple[Exchange, Exchange], int] = {}
     names: tuple[str, ...] = ()
-    for d, turn, event, label, is_moved in _met(dialogues, folds):
+    for d, turn, event, label, way in _met(dialogues, folds):
         seen, recent = look(turn), [look(e) for e in event.recent]
         named = features(seen, recent, look(event.opening), event.turns)
         names = tuple(named)
@@ -133,35 +130,45 @@ def collect(dialogues: Sequence[Dialogue], folds: dict[str, int], look: Look) ->
             index[pair] = len(index)
             probes.append(probe(seen, recent[-1]))
         for y in (True, False) if label is None else (label,):
-            rows.append((tuple(named.values()), y, label is None, is_moved, d.set, folds[d.id], index[pair]))
-    x, y, soft, moved_rows, sets, fold, probe_rows = map(np.array, zip(*rows, strict=True))
+            rows.append((tuple(named.values()), y, label is None, way, d.set, folds[d.id], index[pair]))
+    x, y, soft, ways, sets, fold, probe_rows = map(np.array, zip(*rows, strict=True))
     weight = np.array([SET_WEIGHT.get(name, 1.0) for name in sets], dtype=np.float64)
-    weight *= np.where(soft, SOFT_WEIGHT, np.where(moved_rows, MOVED_WEIGHT, 1.0))
-    samples = Samples(
-        names, x.astype(np.float32), y.astype(np.int8), weight, fold, probe_rows, np.stack(probes), sets, soft
-    )
+    weight *= np.where(soft, SOFT_WEIGHT, np.where(ways == "moved", MOVED_WEIGHT, 1.0))
+    is_mixed = ways == "mixed"
+    weight[is_mixed] = [MIXED_WEIGHT.get(name, 1.0) for name in sets[is_mixed]]
+    x, y, probe_table = x.astype(np.float32), y.astype(np.int8), np.stack(probes)
+    samples = Samples(names, x, y, weight, fold, probe_rows, probe_table, sets, soft, is_mixed)
     for i, (kinds, _, size) in enumerate(HEADS):
         for number in np.unique(fold):
             samples.moments[i, int(number)] = _moments(samples, kinds, size, number)
     return samples
 
 
-Met = tuple[Dialogue, Exchange, EventView, bool | None, bool]
+Way = Literal["own", "moved", "mixed"]
+Met = tuple[Dialogue, Exchange, EventView, bool | None, Way]
 
 
 def _met(dialogues: Sequence[Dialogue], folds: dict[str, int]) -> Iterable[Met]:
     """Every turn that no rule decides, with the events it meets under the histories of `PASSES`, its label,
-    and whether it was moved there.
+    and which way it came into that history.
     """
+    for d, turn, event, label, way in _placed(dialogues, folds):
+        if not _ruled(d, turn, event) and (label is not None or d.set not in CHAT_SETS):
+            yield d, turn, event, label, way
+
+
+def _placed(dialogues: Sequence[Dialogue], folds: dict[str, int]) -> Iterable[Met]:
     for number, (miss, spurious) in enumerate(PASSES):
         for d in dialogues:
-            for i, event in histories(d, SEED + number, miss, spurious):
-                if not _ruled(d, d.turns[i], event):
-                    yield d, d.turns[i], event, d.labels[i], False
+            if number == 0 or d.set not in CHAT_SETS:
+                for i, event in histories(d, SEED + number, miss, spurious):
+                    yield d, d.turns[i], event, d.labels[i], "own"
     for fold in sorted(set(folds.values())):
-        for d, turn, event, label in moved([d for d in dialogues if folds[d.id] == fold], SEED):
-            if not _ruled(d, turn, event):
-                yield d, turn, event, label, True
+        here = [d for d in dialogues if folds[d.id] == fold]
+        for d, turn, event, label in moved(here, SEED):
+            yield d, turn, event, label, "moved"
+        for d, turn, event, label in mixed(here, SEED):
+            yield d, turn, event, label, "mixed"
 
 
 def _ruled(d: Dialogue, turn: Exchange, event: EventView) -> bool:
@@ -196,8 +203,10 @@ class Moments:
 
 
 def _moments(s: Samples, sets: Sequence[str], size: int, fold: int) -> Moments:
-    """Of decisions that are sure, each pair of turns once; here a moved turn counts like any other."""
-    rows = np.flatnonzero((s.fold == fold) & np.isin(s.sets, sets) & ~s.soft)
+    """Of decisions that are sure, each pair of turns once; here a moved turn counts like any other, and a
+    mixed one not at all: a head learns how one kind of conversation goes on.
+    """
+    rows = np.flatnonzero((s.fold == fold) & np.isin(s.sets, sets) & ~s.soft & ~s.mixed)
     rows = rows[np.unique(s.probe[rows], return_index=True)[1]]
     x = s.probes[s.probe[rows], :size].astype(np.float64)
     weight = np.array([SET_WEIGHT.get(name, 1.0) for name in s.sets[rows]], dtype=np.float64)
@@ -240,7 +249,7 @@ def train(s: Samples, folds: Collection[int]) -> Scorer:
 
 def _boost(x: np.ndarray, s: Samples, mask: np.ndarray, ensemble: Ensemble) -> Trees:
     bagged = []
-    for bag in range(BAGS[ensemble]):
+    for bag in range(BAGS):
         model = HistGradientBoostingClassifier(**TREES[ensemble], **ALL_TREES, random_state=SEED + bag)
         bagged.append(_export(model.fit(x[mask], s.y[mask], sample_weight=s.weight[mask])))
     return _mean(bagged)
@@ -285,94 +294,3 @@ def _mean(bagged: Sequence[Trees]) -> Trees:
         max(t.depth for t in bagged),
         float(np.mean([t.baseline for t in bagged])),
     )
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a decider did over a dialogue: the probability of every turn, and what was cut."""
-
-    dialogue: Dialogue
-    p: tuple[float, ...]
-    cut: tuple[bool, ...]
-
-
-class Replays:
-    """Replays dialogues turn by turn, causally, on the decider's own earlier boundaries.
-
-    An event is known by its turns, so a probability is computed once, however many thresholds are tried.
-
-    Args:
-        decider_of: The decider of a dialogue.
-        level: The granularity asked for; that of the dialogue's set by default.
-    """
-
-    def __init__(
-        self, decider_of: Callable[[Dialogue], LocalDecider], level: Granularity | None = None
-    ) -> None:
-        self._decider_of = decider_of
-        self._level = level
-        self._known: dict[tuple[str, int, int], float] = {}
-
-    def run(self, dialogues: Iterable[Dialogue], threshold: float) -> list[Outcome]:
-        return [self._run(d, threshold) for d in dialogues]
-
-    def _run(self, d: Dialogue, threshold: float) -> Outcome:
-        stream, start = Stream(), 0
-        ps: list[float] = []
-        cuts: list[bool] = []
-        for i, turn in enumerate(d.turns):
-            key = (d.id, start, i)
-            if key not in self._known:
-                context = DecisionContext(turn, stream.event, granularity=self._level or granularity(d))
-                self._known[key] = self._decider_of(d).probability(context)
-            ps.append(self._known[key])
-            cuts.append(i > 0 and ps[-1] >= threshold)
-            start = i if cuts[-1] else start
-            stream.take(turn, boundary=cuts[-1])
-        return Outcome(d, tuple(ps), tuple(cuts))
-
-
-def f1(outcomes: Iterable[Outcome]) -> dict[str, float]:
-    """Precision, recall and F1 of the cuts, pooled; turns with either answer right are left out."""
-    pairs = [list(zip(o.cut, o.dialogue.labels, strict=True))[1:] for o in outcomes]
-    found = score(chain.from_iterable(pairs))
-    return {
-        "f1": found.f1, "precision": found.precision, "recall": found.recall,
-        "density": found.predicted / max(found.turns, 1), "turns": found.turns,
-    }  # fmt: skip
-
-
-def calibrate(outcomes: Iterable[Outcome]) -> tuple[float, float]:
-    """Slope and offset that turn the log odds of an uncalibrated replay into probabilities, every set
-    counting alike.
-    """
-    pairs = [(_logit(p), y, o.dialogue.set) for o in outcomes for p, y in scored(o)]
-    x, y, sets = (
-        np.array([q[0] for q in pairs]),
-        np.array([q[1] for q in pairs]),
-        np.array([q[2] for q in pairs]),
-    )
-    weight = np.zeros(len(x))
-    for name in np.unique(sets):
-        weight[sets == name] = 1000 / (sets == name).sum()
-    fitted = LogisticRegression(C=1e6).fit(x[:, None], y, sample_weight=weight)
-    return float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
-
-
-def calibration_error(outcomes: Iterable[Outcome], bins: int = 10) -> float:
-    """Expected calibration error over equally wide bins, of turns that a rule did not decide."""
-    pairs = [pair for o in outcomes for pair in scored(o)]
-    p, y = np.array([q[0] for q in pairs]), np.array([q[1] for q in pairs], dtype=float)
-    bin_of = np.minimum((p * bins).astype(int), bins - 1)
-    return float(sum(abs(p[bin_of == b].sum() - y[bin_of == b].sum()) for b in range(bins)) / len(p))
-
-
-def scored(o: Outcome) -> list[tuple[float, bool]]:
-    """Probability and label of the turns that have both; a rule gives 0."""
-    found = zip(o.p[1:], o.dialogue.labels[1:], strict=True)
-    return [(p, label) for p, label in found if label is not None and p > 0]
-
-
-def _logit(p: float) -> float:
-    p = min(max(p, 1e-4), 1 - 1e-4)
-    return float(np.log(p / (1 - p)))

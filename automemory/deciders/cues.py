@@ -161,6 +161,16 @@ MANNERS = {
     "adjust": _any(r"\b(?:too|more|less|bigger|smaller|instead of|rather|should be|shouldn't|keep|only|just|don't|do not|without|prefer)\b|不要|只|太|应该|改成|保留"),
     "tells": _any(r"\b(?:i (?:have|did|ran|tried|see|get|got|am|'m|moved|updated|installed|changed|deleted|added|need|want|think|believe)|it (?:is|was|does|doesn't|didn't|says|looks|seems|works|worked)|there (?:is|are))\b"),
     "turns_to": _any(r"\b(?:now|next|let's|moving|start|begin|new)\b|现在|接下来|下一|开始|新"),
+    "announces": _any(
+        r"\b(?:something|anything) (?:completely |entirely |totally )?(?:else|different|new)\b", r"\bunrelated\b", r"\bby the way\b", r"\bbtw\b",
+        r"\b(?:another|new|different|separate|next|other) (?:[\w-]+ ){0,2}(?:task|topic|question|subject|matter|request|job)\b",
+        r"\bon (?:another|a different|an unrelated) (?:note|topic|subject)\b", r"\bchang(?:e|ing) (?:of |the )*(?:topic|subject)\b",
+        r"换个(?:话题|任务|问题)|另外?一[个件项](?:任务|问题|话题|事)|新的?(?:任务|话题|需求|问题)|说点别的|不相关|无关的|顺便[问说]|题外话",
+        r"別の(?:話|件|タスク|質問)|ところで|話は変わ|друг(?:ая|ой|ое) (?:задача|вопрос|тема|дело)|нов(?:ая|ый) (?:задача|вопрос|тема)|кстати",
+        r"inn[ey] (?:zadanie|temat|pytanie)|nowe (?:zadanie|pytanie)|przy okazji|outr[oa] (?:tarefa|assunto|pergunta|tema)|nova (?:tarefa|pergunta)",
+        r"mudando de assunto|otr[oa] (?:tarea|tema|pregunta|cosa)|cambiando de tema|por cierto|autre (?:chose|sujet|tâche|question)|rien à voir",
+        r"ander(?:es|e) (?:thema|aufgabe|frage)|neue (?:aufgabe|frage)|etwas (?:ganz )?anderes",
+    ),
     "numbered": _any(r"\b(?:option|opção|variant|step|phase|task|stage|part|tier|sprint|milestone)\b ?\w|选项|方案|步骤|阶段|第.[步个阶部]"),
 }  # fmt: skip
 """How a request is put: what is added, objected to or repeated goes on, what is ordered or begun may be new."""
