@@ -70,7 +70,15 @@ def pytest_configure() -> None:
     watch({})
 
 
+def pytest_runtest_setup() -> None:
+    """Watch again: Python gives it up for good when the stack overflows, as tests of deep nesting make it."""
+    if FOLDER and sys.gettrace() is None:
+        sys.settrace(_enter)
+
+
 def pytest_unconfigure() -> None:
+    sys.settrace(None)  # what ends after this finds its modules emptied
+    threading.settrace(None)
     tell()
 
 
