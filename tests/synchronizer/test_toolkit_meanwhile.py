@@ -55,6 +55,15 @@ def test_a_material_before_its_note_is_refused(kit: VaultToolkit, files: Files) 
     assert files() == {} and not kit.records[-1].ok
 
 
+def test_a_material_without_text_is_refused(kit: VaultToolkit, files: Files) -> None:
+    """An empty file would only be named in the note; the model is told what to give."""
+    kit.write(NOTE, "## Plan\nA")
+    before = files()
+    with pytest.raises(ToolRefused, match=f"no text to write to '{FOLDER}/trace.md': give it as content"):
+        kit.write(f"{FOLDER}/trace.md", " \n\n")
+    assert files() == before
+
+
 def test_fields_of_a_note_that_is_not_there_are_refused(kit: VaultToolkit, files: Files) -> None:
     """Setting a field makes no note: one without sections would say nothing."""
     with pytest.raises(ToolRefused, match="write it with its sections first"):
