@@ -115,7 +115,7 @@ class Editor:
             DAY.fullmatch, self._store.disk.names("daily")
         ):  # no cache holds more than the notes
             with suppress(VaultError):  # a note that cannot be read
-                self._store.catalog.refresh_day(day, whole=True)
+                self._store.catalog.refresh_day(day)
         row = self._store.state.turn(what)
         held = self._holding([what])
         if row is None and not held:

@@ -35,21 +35,18 @@ class Catalog:
             return
         for day in self._disk.names("daily"):
             if DAY.fullmatch(day):
-                self.refresh_day(day, whole=True)
+                self.refresh_day(day)
         self._state.set_indexed()
 
     def refresh(self, days: Sequence[str]) -> None:
         """Bring the cached heads of these days up to date; all notes of a day are looked at once."""
         known = self._state.days(days)
         for day in days:
-            unread = day not in self._read_whole
-            if unread or known.get(day, 0) != self._changed(day):
-                self.refresh_day(day, whole=unread)
+            if day not in self._read_whole or known.get(day, 0) != self._changed(day):
+                self.refresh_day(day)
 
-    def refresh_day(self, day: str, *, whole: bool) -> None:
+    def refresh_day(self, day: str) -> None:
         folder, mtime = f"daily/{day}", self._changed(day)
-        if not whole and self._state.day(day) == mtime:
-            return
         known = self._state.notes_of_day(day)
         try:
             names = self._names(folder)
