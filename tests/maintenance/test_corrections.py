@@ -556,6 +556,41 @@ def test_a_vault_that_changed_meanwhile(open_memory: Open, turn: MakeTurn, vault
     assert questions(vault, "one") == asked(1, 2, 3)
 
 
+def test_a_vault_that_keeps_changing(open_memory: Open, turn: MakeTurn, vault: Path, files: Files) -> None:
+    """B74: an agent that records after every plan wins each time; it is told, and nothing was joined."""
+    memory = open_memory("one", "two")
+    record(memory, turn, 1, 2)
+    numbers = iter(range(3, 20))
+
+    def plan() -> Any:
+        planned = editor.merge("one", "two")
+        record(memory, turn, next(numbers))
+        seen.append(files())
+        return planned
+
+    seen: list[dict[str, str]] = []
+    with Editor(vault, sync=False) as editor, pytest.raises(Conflict, match="when no agent is at work"):
+        editor.make(plan, lambda correction: True)
+    assert files() == seen[-1] and len(seen) > 1
+    assert questions(vault, "one") == asked(1)
+
+
+@pytest.mark.parametrize("what", [("merge", "two", "one"), ("merge", "one", "two"), ("split", "two", "2")])
+def test_events_behind_links_inside_the_vault_are_corrected_where_they_are(
+    open_memory: Open, turn: MakeTurn, vault: Path, files: Files, edit: Callable[..., Any], what: Any
+) -> None:
+    """Its files would be removed under one name and stay under the other: refused, and nothing changes."""
+    memory = open_memory("one", "two", None)
+    record(memory, turn, 1, 2, 3)
+    memory.close()
+    shutil.move(vault / DAY / "two", vault / "resource")
+    (vault / DAY / "two").symlink_to(vault / "resource")
+    before = files()
+    with pytest.raises(VaultError, match=f"'{TWO}' is, or lies behind, a symbolic link"):
+        edit(*what)
+    assert files() == before
+
+
 def test_events_behind_links_are_left_alone(
     open_memory: Open, turn: MakeTurn, vault: Path, tmp_path: Path, edit: Callable[..., Any]
 ) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from automemory.errors import VaultError
-from automemory.maintenance.rebuild import rebuild
+from automemory.errors import Conflict, VaultError
+from automemory.maintenance.rebuild import rebuild, rebuild_day
 from automemory.memory import AutoMemory
+from automemory.vault.store import Store
 
 Open = Callable[..., AutoMemory]
 MakeTurn = Callable[..., list[dict[str, Any]]]
@@ -121,3 +122,31 @@ def test_folders_of_people_get_no_line(index: Path, vault: Path) -> None:
     index.unlink()
     rebuild(vault, sync=False)
     assert index.read_bytes() == before
+
+
+@pytest.mark.parametrize("saves", [1, 100])
+def test_events_that_change_meanwhile(
+    index: Path, vault: Path, saves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B74: planned anew if a note was saved meanwhile; if that goes on, told, and nothing is written."""
+    before = index.read_text("utf-8")
+    index.unlink()
+    note = vault / DAY / "one/one.md"
+    store = Store(vault, sync=False)
+    commit, numbers = store.committer.commit, iter(range(saves))
+
+    def after_a_save(*given: Any) -> Any:
+        if (number := next(numbers, None)) is not None:
+            note.write_text(note.read_text("utf-8").replace("On one.", f"On one, {number}.", 1), "utf-8")
+            note.write_text(note.read_text("utf-8") + "\nMine.\n", "utf-8")
+        return commit(*given)
+
+    monkeypatch.setattr(store.committer, "commit", after_a_save)
+    if saves == 1:
+        assert list(rebuild_day(store, "2026-05-27")) == [f"{DAY}.md"]
+        assert index.read_text("utf-8") == before.replace("On one.", "On one, 0.")
+    else:
+        with pytest.raises(Conflict):
+            list(rebuild_day(store, "2026-05-27"))
+        assert not index.exists()
+    store.close()

@@ -318,6 +318,23 @@ def test_model_text_never_breaks_the_frontmatter(
     assert (head.title, head.description, head.status) == (folded or "one", folded, "active")
 
 
+def test_link_out_of_the_vault_with_a_name_of_other_letters(
+    open_memory: Open, turn: MakeTurn, vault: Path, tmp_path: Path
+) -> None:
+    """B71: a note in another Unicode form is looked for in folders of the vault, not elsewhere."""
+    memory = open_memory("one")
+    memory.record(turn(1))
+    memory.close()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / unicodedata.normalize("NFD", "über.md")).write_text("---\nthread: main\n---\n", "utf-8")
+    (vault / DAY / unicodedata.normalize("NFC", "über")).symlink_to(outside)
+    before = {path.name: path.read_bytes() for path in outside.iterdir()}
+    assert event(open_memory(None).record(turn(2))) == ("one", "continued")
+    assert [head.slug for head in Reader(vault).events()] == ["one"]
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
+
+
 def test_vault_goes_on_beside_a_link_out_of_it(
     open_memory: Open, turn: MakeTurn, vault: Path, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from automemory.errors import PathEscape
+from automemory.errors import Conflict, PathEscape, Unwritable
 from automemory.vault.disk import Disk
 
 
@@ -101,3 +101,17 @@ def test_what_is_no_file_is_not_read(disk: Disk, vault: Path, make: Callable[[Pa
     """A folder or a pipe with a note's name holds nobody up, least of all for ever."""
     make(vault / "a/a.md")
     assert disk.read("a/a.md") is None
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a system without such a folder")
+def test_a_vault_where_nothing_can_be_made() -> None:
+    """A system's own folder says that there is no such file: told as a place that cannot be a vault."""
+    with pytest.raises(Unwritable, match="cannot be made: choose another folder"):
+        Disk(Path("/proc/automemory/vault"))
+
+
+def test_a_file_that_was_removed_is_not_replaced(disk: Disk, vault: Path) -> None:
+    """B74: who removed it meanwhile meant it; nothing is made in its place, and nothing is left beside it."""
+    with pytest.raises(Conflict, match="removed by somebody else"):
+        disk.replace("a/x.md", b"new", ".x.tmp", b"old")
+    assert list((vault / "a").iterdir()) == []
