@@ -11,12 +11,16 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from automemory.errors import Unwritable
 from automemory.vault.tables import SCHEMA, VERSION
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _WAIT_S = 10.0
 
@@ -42,7 +46,7 @@ class Database:
         self._mutex = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
-        _databases.add(self)
+        _forks.databases.add(self)
         with self._mutex, self._storage():
             folder.mkdir(mode=0o700, exist_ok=True)
             self._db()
@@ -142,9 +146,7 @@ class Database:
         if self.path.exists():
             with contextlib.suppress(_Damaged):
                 return self._connected()
-        from filelock import FileLock  # most processes find the file there
-
-        with FileLock(self.path.with_name("vault.lock"), timeout=_WAIT_S, mode=0o600):
+        with _file_lock(self.path.with_name("vault.lock")):
             if self.path.exists():
                 try:
                     return self._connected()
@@ -188,24 +190,52 @@ class Database:
         return db
 
 
-_databases: WeakSet[Database] = WeakSet()
-_held: list[Database] = []
+class _Forks:
+    """Has every thread leave SQLite before a fork: its locks would else stay taken in the child for ever."""
+
+    def __init__(self) -> None:
+        self.databases: WeakSet[Database] = WeakSet()
+        self._held: list[Database] | None = None
+        self.watch()
+
+    def watch(self) -> None:
+        """Be called at each fork; what is registered last is called first."""
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self._before, after_in_parent=self._after, after_in_child=self._after)
+
+    def _before(self) -> None:
+        if self._held is None:
+            self._held = []
+            for database in sorted(self.databases, key=id):
+                database._mutex.acquire()
+                self._held.append(database)
+
+    def _after(self) -> None:
+        for database in self._held or ():
+            database._mutex.release()
+        self._held = None
 
 
-def _before_fork() -> None:
-    """Have every thread leave SQLite, whose own locks would else stay taken in the child for ever."""
-    for database in sorted(_databases, key=id):
-        database._mutex.acquire()
-        _held.append(database)
+_forks = _Forks()
 
 
-def _after_fork() -> None:
-    while _held:
-        _held.pop()._mutex.release()
+def _file_lock(path: Path) -> FileLock:
+    """A lock between processes; most find the database there and load no locks.
+
+    The library of locks makes threads wait while a process forks. A thread that waits so holds a database, so
+    databases have to be waited for before it makes anybody wait.
+    """
+    _load_locks()
+    from filelock import FileLock
+
+    return FileLock(path, timeout=_WAIT_S, mode=0o600)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+@lru_cache(maxsize=1)
+def _load_locks() -> None:
+    import filelock  # noqa: F401 - for what it registers
+
+    _forks.watch()
 
 
 def set_aside(path: Path) -> None:

@@ -148,6 +148,45 @@ async def test_at_once_in_one_process(open_memory: Open, vault: Path, way: str, 
     check(vault, 6, 12)
 
 
+FORKING = """
+import os, sys, threading
+from pathlib import Path
+from automemory.vault.state import State
+
+folder = Path(sys.argv[1])
+os.mkdir(folder)
+state, inside, forking = State(folder), threading.Event(), threading.Event()
+state.path.unlink()  # so that it is made anew, between the locks of processes
+
+def open_again():
+    with state._mutex:
+        inside.set()
+        forking.wait()
+        for number in range(300):
+            state._connection = None
+            state.path.unlink(missing_ok=True)
+            state._db()
+
+thread = threading.Thread(target=open_again)
+thread.start()
+inside.wait()
+state._connection = None
+State(folder.with_name("other").parent / "other")  # loads the locks
+os.register_at_fork(before=forking.set)
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
+thread.join()
+"""
+
+
+def test_forks_while_a_database_is_being_made(tmp_path: Path) -> None:
+    """The locks of processes make threads wait while one forks, a thread with a database among them: the fork
+    waits for the database first."""
+    script = [sys.executable, "-c", FORKING, str(tmp_path / "one")]
+    subprocess.run(script, check=True, timeout=60)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_forks_while_other_threads_are_in_the_middle_of_it(open_memory: Open, vault: Path) -> None:
     """6.3: wherever the parent's threads are, in SQLite too, a child records and does not hang."""
