@@ -42,17 +42,20 @@ class Storing:
             VaultError: if it cannot be stored now.
         """
         try:
-            self.vault.ready()
-            with suppress(Conflict):  # another process has the same turn in hand
-                return self._store(handed)
-            return self._store(handed)
+            return self._store_once(handed)
         except VaultError:
             if not self.vault.forget_damaged():
                 raise
-        return self.store(handed)
+        return self._store_once(handed)  # in one that is made anew
 
     def duplicate(self, row: TurnRow) -> TurnResult:
         return TurnResult("duplicate", row.id, event=self.vault.ref(row.path))
+
+    def _store_once(self, handed: Submission) -> TurnRow | TurnResult:
+        self.vault.ready()
+        with suppress(Conflict):  # another process has the same turn in hand
+            return self._store(handed)
+        return self._store(handed)
 
     def _store(self, handed: Submission) -> TurnRow | TurnResult:
         turn, id = handed.turn, handed.id

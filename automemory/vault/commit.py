@@ -109,7 +109,8 @@ class Committer:
             try:
                 self._apply(number, plan)
             except VaultError as error:
-                left.append((plan, f"an earlier change of {plan.paths[0]!r} cannot be finished: {error}"))
+                what = next(iter(plan.paths), plan.stream)
+                left.append((plan, f"an earlier change of {what!r} cannot be finished: {error}"))
         return left
 
     def _check(self, plan: Plan, basis: Basis, left: list[tuple[Plan, str]]) -> None:
