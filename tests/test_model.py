@@ -550,11 +550,14 @@ def test_the_cascade_asks_where_it_matters(remember: Remember, stub: StubOpenAI)
     stub.script(cut("fix-login"), cut("holiday"))
     memory = remember(decider="cascade")
     turns = [
-        "Please fix the login form, it takes an empty password",
-        "Thanks!",
-        "Let us plan the summer holiday in Norway: which fjords are worth a visit?",
+        ("Please fix the login form, it takes an empty password", "I added a check in login.py."),
+        ("Thanks!", "You are welcome."),
+        (
+            "Let us plan the summer holiday in Norway: which fjords are worth a visit?",
+            "The Geirangerfjord and the Lysefjord are the best known.",
+        ),
     ]
-    found = [memory.record(said(n, words, "I added a check in login.py.")) for n, words in enumerate(turns)]
+    found = [memory.record(said(n, *words)) for n, words in enumerate(turns)]
     assert [result.verdict.by for result in found if result.verdict] == ["llm", "local", "llm"]
     assert [result.event.slug for result in found if result.event] == ["fix-login", "fix-login", "holiday"]
     assert memory.status().decider == "cascade" and [is_summary(r) for r in stub.requests] == [
