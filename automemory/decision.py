@@ -239,6 +239,16 @@ class Decider(Protocol):
 
 
 @runtime_checkable
+class ReadsAhead(Protocol):
+    """A decider that is faster if it reads several turns at once, before it decides them one by one.
+
+    What it decides may not depend on it: a turn that was read may come otherwise, or never.
+    """
+
+    def read_ahead(self, turns: Sequence[Exchange]) -> None: ...
+
+
+@runtime_checkable
 class Summarizer(Protocol):
     """Sums up an event that ends, from its own turns (oldest first). Raises `DecisionError` if it cannot."""
 

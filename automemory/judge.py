@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar, get_args
 
@@ -22,6 +23,7 @@ from automemory.decision import (
     EventView,
     Exchange,
     Granularity,
+    ReadsAhead,
     Summarizer,
     Verdict,
     ViewContext,
@@ -89,6 +91,12 @@ class Judge:
         decision = verdict.decision.model_copy(update={"continue_": goes_on, "new_event_slug": slug})
         title = verdict.title if named == "new" else ""
         return replace(verdict, decision=decision, title=title, by="host", p=None)
+
+    def read_ahead(self, turns: Sequence[Exchange]) -> None:
+        """Have the decider read turns that will be decided soon, if it makes any use of that."""
+        if isinstance(self.decider, ReadsAhead):
+            with suppress(Exception):  # a decider is anybody's code, and its decisions will tell
+                self.decider.read_ahead(turns)
 
     async def summarize(
         self, view: EventView, turns: list[Exchange], spent_ms: float = 0.0

@@ -16,7 +16,7 @@ from automemory._worker import blocking, worker
 from automemory.agent_store import Durability, Options
 from automemory.condenser import Condenser
 from automemory.deciders import choose
-from automemory.decision import Decider, Granularity, NotifyCandidate
+from automemory.decision import Decider, Exchange, Granularity, NotifyCandidate
 from automemory.engine import Engine
 from automemory.injected import CONTEXT_CHARS
 from automemory.intake import Intake, Submission, zone_of
@@ -29,7 +29,7 @@ from automemory.reference import LIMIT
 from automemory.result import EventRef, Status, TurnResult
 from automemory.schema_file import load_schema
 from automemory.segmenter import Graph
-from automemory.turn import Message, read_messages, split_turns
+from automemory.turn import Message, Turn, read_messages, split_turns, steps
 from automemory.vault.naming import check_agent_id
 from automemory.vaults import Pool, Template
 
@@ -203,6 +203,13 @@ class AutoMemory:
         return await worker.arun(self._history(history, thread_id))
 
     record_messages = blocking(arecord_messages)
+
+    def read_ahead(self, turns: Iterable[Turn]) -> None:
+        """Show the decider turns that are recorded next: several at once are read faster than one by one.
+
+        Nothing is stored, and what is decided does not depend on it.
+        """
+        self._engine.judge.read_ahead([Exchange.of(steps(turn.messages), turn.at) for turn in turns])
 
     async def anotify(self, candidates: Sequence[NotifyCandidate], *, thread_id: str = "main") -> None:
         """Offer resources that arrive between turns, or while the agent runs.

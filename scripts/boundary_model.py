@@ -59,14 +59,12 @@ class CachedEncoder(UseEncoder):
                 self._kept = dict(zip(data["keys"].tolist(), data["vectors"], strict=True))
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
-        return np.stack([self._stored(clip(text)) for text in texts])
-
-    def _stored(self, text: str) -> np.ndarray:
-        key = hashlib.sha1(text.encode()).hexdigest()
-        if key not in self._kept:
-            self._kept[key] = self._encode_one(text)
-            self._new += 1
-        return self._kept[key]
+        keys = {text: hashlib.sha1(clip(text).encode()).hexdigest() for text in texts}
+        new = {key: text for text, key in keys.items() if key not in self._kept}
+        if new:
+            self._kept.update(zip(new, super().encode(list(new.values())), strict=True))
+            self._new += len(new)
+        return np.stack([self._kept[keys[text]] for text in texts])
 
     def save(self) -> None:
         if self._path and self._new:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from automemory.deciders.llm import LLMDecider
@@ -57,6 +58,10 @@ class CascadeDecider:
             return replace(local, decision=decision, title="")
         verdict = await self.llm.decide(context, shown=self._batch)
         return replace(verdict, p=local.p)
+
+    def read_ahead(self, turns: Sequence[Exchange]) -> None:
+        """See `ReadsAhead`."""
+        self._local.read_ahead(turns)
 
     async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
         """See `LLMDecider.summarize`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from automemory.boundary import BoundaryDecision
@@ -43,6 +44,10 @@ class LocalDecider:
     async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
         return await asyncio.to_thread(self.summarize_sync, event, turns)
 
+    def read_ahead(self, turns: Sequence[Exchange]) -> None:
+        """See `ReadsAhead`."""
+        self._look.read_ahead(turns)
+
     def decide_sync(self, context: DecisionContext) -> Verdict:
         """Decide in the calling thread; a first call loads the encoder (about a second)."""
         started = time.perf_counter()
@@ -57,10 +62,11 @@ class LocalDecider:
         """The calibrated probability that the turn begins a new event; 0 where a rule says it goes on."""
         if context.active is None or continues_by_rule(context):
             return 0.0
-        scorer = self._scorer or shipped()
-        recent = [self._look(exchange) for exchange in context.active.recent or (context.active.opening,)]
+        scorer, active = self._scorer or shipped(), context.active
+        self._look.read_ahead((active.opening, *active.recent, context.turn))
+        recent = [self._look(exchange) for exchange in active.recent or (active.opening,)]
         turn = self._look(context.turn)
-        named = features(turn, recent, self._look(context.active.opening), context.active.turns)
+        named = features(turn, recent, self._look(active.opening), active.turns)
         return scorer.probability(named, probe(turn, recent[-1]), _ensembles(context))
 
     def _decide(self, context: DecisionContext) -> Verdict:

@@ -109,18 +109,19 @@ def unit(vector: Vectors) -> Vectors:
     return vector / np.float32(norm) if norm else vector
 
 
+def spoken(exchange: Exchange) -> tuple[str, str]:
+    """What is encoded of both sides: their prose, or what they said itself where it has none."""
+    user, reply = exchange.user, exchange.reply
+    return prose(user) or user.strip(), prose(reply) or reply.strip()
+
+
 def _vectors(exchange: Exchange, encoder: Encoder) -> tuple[Vectors, Vectors]:
     """Of what the person said and of the reply; zeros where nothing was said."""
-    user, reply = _spoken(exchange.user), _spoken(exchange.reply)
+    user, reply = spoken(exchange)
     texts = [text for text in (user, reply) if text]
     vectors = iter(encoder.encode(texts)) if texts else iter(())
     nothing = np.zeros(DIMENSIONS, dtype=np.float32)
     return next(vectors) if user else nothing, next(vectors, nothing) if reply else nothing
-
-
-def _spoken(text: str) -> str:
-    """What is encoded of a message: its prose, or the message itself where it has none."""
-    return prose(text) or text.strip()
 
 
 @lru_cache(maxsize=2048)

@@ -19,6 +19,7 @@ from automemory.decision import (
     EventSummary,
     EventView,
     Exchange,
+    ReadsAhead,
     RecentEvent,
     Summarizer,
     Verdict,
@@ -27,6 +28,7 @@ from automemory.decision import (
     ViewWriter,
 )
 from automemory.errors import DecisionError
+from automemory.replay.reading import shown_ahead
 from automemory.settings import Settings
 from automemory.turn import Turn
 from automemory.vault.layout import fold
@@ -113,7 +115,7 @@ def decide_ahead(turns: Sequence[Turn], settings: Settings) -> list[Step]:
     with tempfile.TemporaryDirectory(prefix="automemory-", ignore_cleanup_errors=True) as scratch:
         kept = settings.model_copy(update={"vault": scratch, "agent_id": None})
         with kept.memory(durability="os", recent_scope="stream", decider=watched) as memory:
-            steps = [watched.step(memory, turn) for turn in turns]
+            steps = [watched.step(memory, turn) for turn in shown_ahead(turns, memory.read_ahead)]
             memory.close_event(closed_by="end")
             return [*steps, watched.last()]
 
@@ -131,6 +133,10 @@ class _Watched:
     async def decide(self, context: DecisionContext) -> Verdict:
         self._recent = context.recent
         return await self._decider.decide(context)
+
+    def read_ahead(self, turns: Sequence[Exchange]) -> None:
+        if isinstance(self._decider, ReadsAhead):
+            self._decider.read_ahead(turns)
 
     async def summarize(self, event: EventView, turns: list[Exchange]) -> EventSummary:
         self._summed_up, self._summary = True, None

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date as Date
 from datetime import datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 from types import FrameType
@@ -22,7 +23,7 @@ from zoneinfo import ZoneInfo
 from automemory.errors import ImportFailed
 from automemory.intake import local_time
 from automemory.replay.importers.conversation import Conversation
-from automemory.replay.reading import Entry, OnProgress, Progress, in_order, read_all, turns_of
+from automemory.replay.reading import Entry, OnProgress, Progress, in_order, read_all, shown_ahead, turns_of
 from automemory.replay.sources import find_sources
 from automemory.replay.spool import Spool
 from automemory.replay.summary import ReplayReport, SourceReport
@@ -207,15 +208,23 @@ class _Recording:
         """
         source.undated += conversation.at is None
         stream = self._stream(conversation)
-        steps = iter(decided or () if decided and not self._memory.recorded_ids(stream) else ())
+        known = set(self._memory.recorded_ids(stream))
+        steps = iter(decided or () if not known else ())
         recorded = 0
-        for turn in turns_of(conversation, self._report.date):
+        turns = turns_of(conversation, self._report.date)
+        for turn in shown_ahead(turns, partial(self._show, stream, known)):
             result = self._turn(turn, stream, source, steps)
             recorded += result is not None
             yield result
         if recorded:
             self._go_on(steps)
             self._memory.close_event(thread_id=stream, closed_by="end")
+
+    def _show(self, stream: str, known: Collection[str], turns: Sequence[Turn]) -> None:
+        """Have the decider read turns that it is going to decide."""
+        key = self._memory.stream_key(stream)
+        new = [turn for turn in turns if turn_id(key, turn.messages[0]) not in known]
+        self._memory.read_ahead(turn for turn in new if _is_between(turn, *self._window))
 
     def _go_on(self, steps: Iterator[Step]) -> None:
         """Say what was decided ahead of what is recorded next."""

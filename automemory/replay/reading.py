@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date as Date
 from datetime import datetime, time, timedelta
@@ -19,6 +19,9 @@ from automemory.replay.sources import Source
 from automemory.replay.spool import Spool
 from automemory.replay.summary import ReplayReport, SourceReport
 from automemory.turn import Message, Turn, iter_turns
+
+_TURNS_AHEAD = 16  # shown at once
+_SIZE_AHEAD = 100_000  # characters, after which no more are
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,26 @@ def in_order(entries: Sequence[Entry], zone: ZoneInfo | None) -> list[Entry]:
 def turns_of(conversation: Conversation, default: Date) -> Iterator[Turn]:
     """A conversation's turns, one at a time, each message with a time."""
     return iter_turns(_dated(conversation, datetime.combine(default, time(12))))
+
+
+def shown_ahead(turns: Iterable[Turn], show: Callable[[list[Turn]], None]) -> Iterator[Turn]:
+    """The turns one by one, after some of them together were shown to `show`."""
+    some: list[Turn] = []
+    size = 0
+    for turn in turns:
+        some.append(turn)
+        size += size_of(turn)
+        if len(some) == _TURNS_AHEAD or size > _SIZE_AHEAD:
+            show(some)
+            yield from some
+            some, size = [], 0
+    show(some)
+    yield from some
+
+
+def size_of(turn: Turn) -> int:
+    """About how many characters a turn has."""
+    return sum(len(m.text) + sum(len(call.arguments) for call in m.tool_calls) for m in turn.messages)
 
 
 def _dated(conversation: Conversation, default: datetime) -> Iterator[Message]:

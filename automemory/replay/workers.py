@@ -16,6 +16,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from automemory.errors import ConfigError
 from automemory.replay.deciding import Ahead, Step, decide_ahead
+from automemory.replay.reading import size_of
 from automemory.settings import Settings
 from automemory.turn import Turn
 
@@ -81,7 +82,7 @@ class Workers:
         for item in items:
             turns = turns_of(item)
             decided = self._cluster.submit(turns, self._settings) if turns else None
-            waiting.append(_Asked(item, turns, decided, sum(map(_size, turns or ()))))
+            waiting.append(_Asked(item, turns, decided, sum(map(size_of, turns or ()))))
             while self._are_enough(waiting):
                 yield self._answer(waiting.popleft())
         while waiting:
@@ -201,10 +202,6 @@ def open_workers(settings: Settings, engine: str, count: int | None) -> Iterator
         )
     with Workers(settings, RayCluster(count) if engine == "ray" else Processes(count or 1)) as workers:
         yield workers
-
-
-def _size(turn: Turn) -> int:
-    return sum(len(m.text) + sum(len(call.arguments) for call in m.tool_calls) for m in turn.messages)
 
 
 def _leave_interrupts_to_the_writer() -> None:

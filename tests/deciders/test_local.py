@@ -12,6 +12,7 @@ import pytest
 from conversations import DEPLOY_ZH, LOGIN, context, event
 from phrases import CHINESE, ENGLISH
 
+from automemory.deciders.encoder import UseEncoder
 from automemory.deciders.local import LocalDecider
 from automemory.deciders.rarity import COUNTS
 from automemory.deciders.scorer import WEIGHTS, load, save, shipped
@@ -131,6 +132,18 @@ def test_restart_changes_nothing(decider: LocalDecider, lang: str) -> None:
     )
     assert float(fresh.stdout) == mine
     assert LocalDecider().decide_sync(context(said, *before)).p == mine
+
+
+def test_turns_read_ahead_are_decided_alike_and_encoded_once(decider: LocalDecider) -> None:
+    """Reading several turns at once only fills the cache: equal digits, and nothing is encoded anew."""
+    said, before = SAME["en"]
+    asked = context(said, *before)
+    encoder = UseEncoder()
+    ahead = LocalDecider(encoder)
+    ahead.read_ahead([*asked.active.recent, asked.turn, context(OTHER["zh"][0], *before).turn])
+    encoder._model = None  # so that it would load another
+    assert ahead.decide_sync(asked).p == decider.decide_sync(asked).p
+    assert encoder._model is None
 
 
 def test_weights_are_data(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import random
 import signal
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -18,7 +18,7 @@ from saved import SAVED, chat, chatgpt, claude, line, lines, node
 
 from automemory.boundary import BoundaryDecision
 from automemory.cli.output import print_report
-from automemory.decision import DecisionContext, Verdict
+from automemory.decision import DecisionContext, Exchange, Verdict
 from automemory.errors import ImportFailed
 from automemory.memory import AutoMemory
 from automemory.replay import Progress, ReplayReport, replay, survey
@@ -47,8 +47,9 @@ def vault(tmp_path: Path) -> Path:
 
 def run(vault: Path, *sources: Path, timezone: str = ZONE, **options: Any) -> ReplayReport:
     options.setdefault("date", date(2026, 6, 1))
+    decider = options.pop("decider", None) or Scripted()
     with AutoMemory(
-        vault, decider=Scripted(), timezone=timezone, durability="os", recent_scope="stream"
+        vault, decider=decider, timezone=timezone, durability="os", recent_scope="stream"
     ) as memory:
         return replay(sources, memory, zone=ZoneInfo(timezone), **options)
 
@@ -185,6 +186,44 @@ def test_a_grown_conversation_adds_only_what_is_new(tmp_path: Path, vault: Path,
     save(source, talk("one", at=at, ids=ids, title="Newer"))
     assert run(vault, source).outcomes == {"duplicate": 1}
     assert files(vault) == before
+
+
+class Forward(Scripted):
+    """Notes what it is shown ahead and what it decides, in order."""
+
+    def __init__(self, raises: bool) -> None:
+        self.raises = raises
+        self.log: list[str] = []
+
+    def read_ahead(self, turns: Sequence[Exchange]) -> None:
+        self.log += [f"ahead {turn.user}" for turn in turns]
+        if self.raises:
+            raise ValueError("cannot read")
+
+    async def decide(self, context: DecisionContext) -> Verdict:
+        self.log.append(context.turn.user)
+        return await super().decide(context)
+
+
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_decider_is_shown_what_it_will_decide(tmp_path: Path, vault: Path, raises: bool) -> None:
+    """Turns are shown a few at a time before they are decided; those recorded or out of time are not,
+    and a decider that cannot read ahead decides all the same."""
+    words = [f"turn {n}" for n in range(20)]
+    source = save(tmp_path / "a.jsonl", talk(*words[:18], at="2026-03-05T10:00:00Z", ids="s"))
+    other = save(tmp_path / "b.jsonl", talk("too late", at="2026-03-09T10:00:00Z"))
+    decider = Forward(raises)
+
+    def again() -> list[str]:
+        decider.log.clear()
+        run(vault, source, other, decider=decider, until=date(2026, 3, 6))
+        return decider.log
+
+    first, rest = words[:16], words[16:18]
+    assert again() == [f"ahead {w}" for w in first] + first + [f"ahead {w}" for w in rest] + rest
+    save(source, talk(*words, at="2026-03-05T10:00:00Z", ids="s"))
+    assert again() == [f"ahead {w}" for w in words[18:]] + words[18:]
+    assert said_turns(vault) == words
 
 
 def test_an_answer_that_came_later_is_added_to_its_turn(tmp_path: Path, vault: Path) -> None:
