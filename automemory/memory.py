@@ -30,6 +30,7 @@ from automemory.result import EventRef, Status, TurnResult
 from automemory.schema_file import load_schema
 from automemory.segmenter import Graph
 from automemory.turn import Message, Turn, read_messages, split_turns, steps
+from automemory.vault.files import whole_path
 from automemory.vault.naming import check_agent_id
 from automemory.vaults import Pool, Template
 
@@ -111,7 +112,7 @@ class AutoMemory:
         max_message_chars: int = 20_000,
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
-        prompts = Path(prompts_dir) if prompts_dir is not None else None
+        prompts = whole_path(prompts_dir) if prompts_dir is not None else None
         chosen = choose(
             decider,
             model,
@@ -123,7 +124,7 @@ class AutoMemory:
         redactor = make_redactor(redact)
         self._template = template = Template(os.fspath(vault))
         options = Options(
-            root=Path(vault).expanduser(),
+            root=whole_path(vault),
             agent=check_agent_id(agent_id) if agent_id else "",
             zone=zone_of(timezone),
             limits=Limits(max_turns_per_event, max_event_chars, inherit_window_days, offer_turns),

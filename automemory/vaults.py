@@ -11,6 +11,7 @@ from string import Formatter
 from typing import Any, Generic, TypeVar
 
 from automemory.errors import ConfigError
+from automemory.vault.files import whole_path
 from automemory.vault.naming import safe_component
 
 T = TypeVar("T")
@@ -31,6 +32,7 @@ class Template:
     def __init__(self, text: str, *, plain: bool = False) -> None:
         self.text = text
         self.names = () if plain else _names(text)
+        self._from = whole_path("") if self.names else Path()
 
     def fill(self, values: Mapping[str, Any]) -> Path:
         """The folder that these values name.
@@ -45,7 +47,7 @@ class Template:
                 "or in its configurable"
             )
         found = {name: safe_component(str(values[name])) for name in self.names}
-        return Path(self.text.format(**found)).expanduser()
+        return self._from / Path(self.text.format(**found)).expanduser()
 
 
 class Pool(Generic[T]):

@@ -441,6 +441,37 @@ def test_open_event_stays_open_over_a_restart(open_memory: Open, turn: MakeTurn,
     assert result.event and (result.event.slug, result.event.how) == ("one", "continued")
 
 
+@pytest.mark.parametrize("first", [True, False], ids=["opened", "not opened yet"])
+def test_relative_vault_stays_where_it_was_meant(
+    open_memory: Open, turn: MakeTurn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    """A program that goes on in another folder still records into its vault, and makes none there."""
+    (there := tmp_path / "there").mkdir()
+    monkeypatch.chdir(tmp_path)
+    memory, filled = open_memory("one", vault="own"), open_memory("one", vault="{user}/own")
+    if first:
+        memory.record(turn(0))
+    monkeypatch.chdir(there)
+    memory.record(turn(1))
+    with filled.filled({"user": "anna"}) as of_one:
+        of_one.record(turn(1))
+    assert len(ids(tmp_path / "own")) == 1 + first
+    assert len(ids(tmp_path / "anna" / "own")) == 1
+    assert list(there.iterdir()) == []
+
+
+@pytest.mark.parametrize("vault", ["own", "{user}", "~nobody-of-this-name/own"])
+def test_vault_that_no_folder_can_be_told_for_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vault: str
+) -> None:
+    """A relative path means nothing in a folder that was removed, nor does a home that nobody has."""
+    (gone := tmp_path / "gone").mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(ConfigError, match="give its whole path"):
+        AutoMemory(vault)
+
+
 def test_damaged_state_is_set_aside(open_memory: Open, turn: MakeTurn, vault: Path) -> None:
     """B75: an unreadable `state.db` is neither fatal nor taken for empty: it is kept, the notes are read
     again.

@@ -207,8 +207,9 @@ def _storing(settings: Mapping[str, str]) -> Storing:
     from automemory.intake import Intake, zone_of
     from automemory.redact import make_redactor
     from automemory.storing import Storing
+    from automemory.vault.files import whole_path
 
-    root, agent = Path(settings["vault"]).expanduser(), _agent(settings["agent_id"])
+    root, agent = whole_path(settings["vault"]), _agent(settings["agent_id"])
     options = Options(root, agent, zone_of(settings["timezone"]))
     redact = make_redactor(None)
     vault = AgentStore(options, lambda: datetime.now().astimezone(), redact)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from automemory.errors import PathEscape, VaultError
-from automemory.vault.files import portable
+from automemory.vault.files import portable, whole_path
 from automemory.vault.held import read_file
 from automemory.vault.layout import fold
 from automemory.vault.links import find_links
@@ -48,7 +48,7 @@ def own_folder(vault: str | os.PathLike[str]) -> Path:
     Raises:
         VaultError: if there is no such folder, or if what the library keeps in it lies elsewhere.
     """
-    root = Path(vault).expanduser()
+    root = whole_path(vault)
     if not root.is_dir():
         raise VaultError(f"{str(root)!r} is no folder: give the vault's folder")
     home(root)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from automemory._prompts import load_prompt
@@ -22,6 +21,7 @@ from automemory.synchronizer.prompting import PROMPTS, check_prompts
 from automemory.synchronizer.result import SynchronizerResult
 from automemory.synchronizer.settings import Settings, Strategy
 from automemory.synchronizer.toolkit import VaultToolkit
+from automemory.vault.files import whole_path
 from automemory.vault.naming import check_agent_id
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ class Synchronizer:
         settings = Settings(
             strategy, inherit_window_days, max_steps, max_tokens, timeout_s, context_tokens, max_prompt_chars
         )
-        prompts = Path(prompts_dir) if prompts_dir is not None else None
+        prompts = whole_path(prompts_dir) if prompts_dir is not None else None
         check_prompts(prompts)
-        root = Path(vault).expanduser()
+        root = whole_path(vault)
         agent = check_agent_id(agent_id) if agent_id else ""
         masked = make_redactor(redact)
         own = partial(

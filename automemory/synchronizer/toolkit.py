@@ -12,7 +12,6 @@ import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from automemory.decision import cut_middle
@@ -24,6 +23,7 @@ from automemory.synchronizer.paths import workspace_folder
 from automemory.synchronizer.section_patch import SectionPatch
 from automemory.synchronizer.writing import Done, How
 from automemory.vault.event import EventHead
+from automemory.vault.files import whole_path
 from automemory.vault.naming import check_agent_id
 from automemory.vault.store import Store
 
@@ -93,7 +93,7 @@ class VaultToolkit:
     ) -> None:
         if inherit_window_days < 0:
             raise ConfigError(f"inherit_window_days={inherit_window_days}: give 0 or more days")
-        self._root = Path(vault).expanduser()
+        self._root = whole_path(vault)
         self._agent = check_agent_id(agent_id) if agent_id else ""
         self._zone = zone_of(timezone)
         self._window_days = inherit_window_days

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from unicodedata import normalize
 
-from automemory.errors import PathEscape
+from automemory.errors import ConfigError, PathEscape
 from automemory.vault.layout import safe_path
 
 _UTF8 = sys.getfilesystemencoding().lower() == "utf-8"
@@ -31,6 +31,21 @@ class Signature:
     @classmethod
     def of(cls, found: os.stat_result) -> Signature:
         return cls(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def whole_path(place: str | os.PathLike[str]) -> Path:
+    """A place as it is meant now, by a path that means the same wherever the process works later.
+
+    Raises:
+        ConfigError: if it begins with a home that is not known, or if the working folder was removed.
+    """
+    try:
+        return Path(place).expanduser().absolute()
+    except (OSError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(
+            f"{os.fspath(place)!r} cannot be followed ({reason}): give its whole path"
+        ) from error
 
 
 @lru_cache(maxsize=4096)
