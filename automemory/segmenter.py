@@ -14,6 +14,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+import langchain_core.tracers.context  # noqa: F401 - else a run imports them on the loop's thread, and a child
+import langchain_core.tracers.stdout  # noqa: F401 - that is forked just then could import them never again
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph

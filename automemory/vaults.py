@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Generic, TypeVar
 
+from automemory._forks import forks
 from automemory.errors import ConfigError
 from automemory.vault.files import whole_path
 from automemory.vault.naming import safe_component
@@ -32,7 +32,7 @@ class Template:
     def __init__(self, text: str, *, plain: bool = False) -> None:
         self.text = text
         self.names = () if plain else _names(text)
-        self._from = whole_path("") if self.names else Path()
+        self._from = whole_path(".") if self.names else Path()
 
     def fill(self, values: Mapping[str, Any]) -> Path:
         """The folder that these values name.
@@ -63,7 +63,7 @@ class Pool(Generic[T]):
         self._make = make
         self._release = release
         self._limit = limit
-        self._mutex = threading.Lock()
+        self._mutex = forks.lock()
         self._open: OrderedDict[Path, tuple[T, int]] = OrderedDict()
 
     @contextmanager

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from automemory._forks import forks
 from automemory.deciders.dialect import Dialect
 from automemory.errors import ConfigError
 
@@ -142,7 +142,7 @@ class LazyChat:
             raise ConfigError(f"model={model!r} is no chat model: give one of LangChain's, or a string")
         self._model = model
         self._chat: Chat | None = None
-        self._loading = threading.Lock()
+        self._loading = forks.lock()
 
     def load(self) -> Chat:
         """The model, set up.

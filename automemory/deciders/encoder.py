@@ -8,7 +8,6 @@ used where a trial shows that they do.
 from __future__ import annotations
 
 import re
-import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from automemory._forks import forks
 
 Vectors = npt.NDArray[np.float32]
 
@@ -50,7 +51,7 @@ class UseEncoder:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._model: _Model | None = None
         self._cache: OrderedDict[str, Vectors] = OrderedDict()
 

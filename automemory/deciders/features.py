@@ -7,10 +7,10 @@ grow with the event. Three families: `likeness` by vectors, `wording` by what is
 from __future__ import annotations
 
 import math
-import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
+from automemory._forks import forks
 from automemory.deciders import likeness, manner, wording
 from automemory.deciders.encoder import Encoder
 from automemory.deciders.likeness import probe as probe
@@ -26,7 +26,7 @@ class Look:
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._seen: OrderedDict[_Key, Seen] = OrderedDict()
 
     def read_ahead(self, exchanges: Iterable[Exchange]) -> None:

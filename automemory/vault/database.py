@@ -8,14 +8,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
+from automemory._forks import forks
 from automemory.errors import Unwritable
 from automemory.vault.tables import SCHEMA, VERSION
 
@@ -43,10 +42,9 @@ class Database:
         self._sync = self._synchronous = "FULL" if sync else "NORMAL"
         self.damaged = False  # somebody wrote into the file, or took it away: it has to be opened anew
         self._inode = 0
-        self._mutex = threading.RLock()
+        self._mutex = forks.lock()  # SQLite's own locks would else stay taken in the child
         self._connection: sqlite3.Connection | None = None
         self._pid = 0
-        _forks.databases.add(self)
         with self._mutex, self._storage():
             folder.mkdir(mode=0o700, exist_ok=True)
             self._db()
@@ -190,35 +188,6 @@ class Database:
         return db
 
 
-class _Forks:
-    """Has every thread leave SQLite before a fork: its locks would else stay taken in the child for ever."""
-
-    def __init__(self) -> None:
-        self.databases: WeakSet[Database] = WeakSet()
-        self._held: list[Database] | None = None
-        self.watch()
-
-    def watch(self) -> None:
-        """Be called at each fork; what is registered last is called first."""
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(before=self._before, after_in_parent=self._after, after_in_child=self._after)
-
-    def _before(self) -> None:
-        if self._held is None:
-            self._held = []
-            for database in sorted(self.databases, key=id):
-                database._mutex.acquire()
-                self._held.append(database)
-
-    def _after(self) -> None:
-        for database in self._held or ():
-            database._mutex.release()
-        self._held = None
-
-
-_forks = _Forks()
-
-
 def _file_lock(path: Path) -> FileLock:
     """A lock between processes; most find the database there and load no locks.
 
@@ -235,7 +204,7 @@ def _file_lock(path: Path) -> FileLock:
 def _load_locks() -> None:
     import filelock  # noqa: F401 - for what it registers
 
-    _forks.watch()
+    forks.watch()
 
 
 def set_aside(path: Path) -> None:

