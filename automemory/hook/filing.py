@@ -45,10 +45,10 @@ def run(arguments: Sequence[str]) -> int:
 
 def _file(transcript: Path, settings: Settings, event: str) -> None:
     """Accept and file everything the transcript has by now; at its session's end, close its last event."""
-    found = session(transcript, finished=event in {"Stop", "SessionEnd"})
-    if found is None:
-        return
-    with settings.memory() as memory:
+    with settings.memory() as memory:  # files what was accepted, also where there is no transcript any more
+        found = session(transcript, finished=event in {"Stop", "SessionEnd"})
+        if found is None:
+            return
         for turn in found.turns:
             memory.record(turn, thread_id=found.stream)
         memory.flush()
@@ -61,7 +61,7 @@ def _settle(transcript: Path) -> None:
     until = time.monotonic() + _PATIENCE_S
     size, since = -1, time.monotonic()
     while time.monotonic() < until and time.monotonic() - since < _SETTLED_S:
-        now = transcript.stat().st_size
+        now = transcript.stat().st_size if transcript.is_file() else 0
         if now != size:
             size, since = now, time.monotonic()
         time.sleep(_STEP_S)

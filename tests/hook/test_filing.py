@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from automemory.hook import filing
+from automemory.hook.accept import store
 from automemory.vault.reader import Reader
 
 NOW = datetime.now(UTC).replace(microsecond=0) - timedelta(minutes=30)
@@ -54,6 +56,18 @@ def test_a_session_in_which_nothing_was_said_is_no_failure(vault: Path, tmp_path
     empty.touch()
     assert file(vault, empty) == 0
     assert not (vault / "daily").exists() and log.read_text("utf-8") == ""
+
+
+@pytest.mark.parametrize("gone", [Path.unlink, lambda path: path.write_text("no JSON")])
+def test_what_was_accepted_is_filed_without_its_transcript(
+    vault: Path, transcript: Path, gone: Callable[[Path], object], log: Path
+) -> None:
+    """A host may tidy its sessions away before this process comes to read them; that is told in the log."""
+    assert store(transcript, {"vault": str(vault), "timezone": "UTC", "agent_id": ""}, finished=True) == 1
+    gone(transcript)
+    assert file(vault, transcript) == 1
+    assert said(vault) == ["Words of the user."]
+    assert log.read_text("utf-8").count("ERROR") == 1
 
 
 def test_a_failure_is_told_in_the_log(vault: Path, tmp_path: Path, log: Path) -> None:
