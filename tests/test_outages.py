@@ -215,3 +215,14 @@ def test_mistake_while_filing_holds_up_no_later_turn(
     monkeypatch.undo()
     memory.flush()
     assert memory.status().waiting == 0
+
+
+def test_folder_in_an_index_s_place_is_told_as_such(open_memory: Open, turn: MakeTurn, vault: Path) -> None:
+    """A person sees what to move away, and once it is, the turn is filed."""
+    memory = open_memory("one")
+    (index := vault / "daily" / "2026-05-27.md").mkdir(parents=True)
+    result = memory.record(turn(0))
+    assert result.outcome == "deferred" and "is no file: move away what is there" in result.error
+    index.rmdir()
+    memory.flush()
+    assert "[[daily/2026-05-27/one/one.md|one]]" in index.read_text("utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 
-from automemory.errors import Busy, Conflict, VaultError
+from automemory.errors import Busy, Conflict, Unwritable, VaultError
 from automemory.vault import frontmatter, index, note
 from automemory.vault.disk import Disk
 from automemory.vault.edits import Append, Create, CreateFile, Edit, Merge, Plan, SetFields, UpdateIndex
@@ -52,7 +52,7 @@ class Applier:
                 self._disk.make_folder(edit.path.rpartition("/")[0])
                 made = self._disk.create(edit.path, edit.text.encode("utf-8", "replace"), temporary)
                 return made or self._append_anew(edit.path, edit.block, plan)
-        raise _keeps_changing(edit.path)
+        raise self._keeps_changing(edit.path)
 
     def _create_file(self, edit: CreateFile, temporary: str) -> None:
         """Make a file; one that somebody else made there meanwhile stays as it is."""
@@ -62,7 +62,7 @@ class Applier:
                 if not self._disk.create(edit.path, edit.text.encode("utf-8", "replace"), temporary):
                     self._disk.settle(edit.path)
                 return
-        raise _keeps_changing(edit.path)
+        raise self._keeps_changing(edit.path)
 
     def _merge(self, edit: Merge, temporary: str) -> None:
         known = tuple(Section(*section) for section in edit.sections) or SECTIONS
@@ -75,7 +75,7 @@ class Applier:
             with contextlib.suppress(Conflict):
                 self._replace(edit.path, merged, temporary, data)
                 return
-        raise _keeps_changing(edit.path)
+        raise self._keeps_changing(edit.path)
 
     def _append(self, edit: Append, plan: Plan) -> bool:
         found = self._disk.signature(edit.path)
@@ -110,7 +110,7 @@ class Applier:
                 else:
                     self._disk.append(path, anew.size, anew.data)
                 return True
-        raise _keeps_changing(path)
+        raise self._keeps_changing(path)
 
     def _set_fields(self, edit: SetFields, temporary: str) -> None:
         for _ in range(_TRIES):
@@ -127,7 +127,7 @@ class Applier:
                 self._replace(edit.path, changed, temporary, data)
                 self.problems.pop(edit.path, None)
                 return
-        raise _keeps_changing(edit.path)
+        raise self._keeps_changing(edit.path)
 
     def _update_index(self, edit: UpdateIndex, temporary: str) -> None:
         for _ in range(_TRIES):
@@ -142,7 +142,7 @@ class Applier:
                 self._disk.make_folder("daily")
                 if self._disk.create(edit.path, text.encode("utf-8", "surrogateescape"), temporary):
                     return
-        raise _keeps_changing(edit.path)
+        raise self._keeps_changing(edit.path)
 
     def _replace(self, path: str, text: str, temporary: str, expected: bytes) -> None:
         data = text.encode("utf-8", "surrogateescape")
@@ -150,6 +150,11 @@ class Applier:
             self._disk.replace(path, data, temporary, expected)
         else:
             self._disk.settle(path)
+
+    def _keeps_changing(self, path: str) -> VaultError:
+        if self._disk.signature(path) and self._disk.read(path) is None:
+            return Unwritable(f"{path!r} is no file: move away what is there")
+        return Busy(f"{path!r} keeps changing: close it in other programs")
 
 
 def updated_index(text: str, edit: UpdateIndex) -> str:
@@ -161,7 +166,3 @@ def updated_index(text: str, edit: UpdateIndex) -> str:
     for closed in edit.closed:
         text = index.with_summary(text, closed.path, closed.summary, closed.previous)
     return text
-
-
-def _keeps_changing(path: str) -> Busy:
-    return Busy(f"{path!r} keeps changing: close it in other programs")
