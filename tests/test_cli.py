@@ -391,3 +391,11 @@ def test_importing_loads_nothing_heavy(module: str) -> None:
     code = f"import sys, {module}; print([m for m in {heavy!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", ["record", "status", "doctor"])
+def test_empty_vault_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """`--vault "$VAULT"` of a shell in which that is not set: nothing is made in the working folder."""
+    assert main([command, "--vault", ""]) == USAGE
+    assert "--vault" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

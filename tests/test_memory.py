@@ -14,7 +14,7 @@ import pytest
 
 from automemory.boundary import BoundaryDecision
 from automemory.decision import DecisionContext, EventSummary, EventView, Exchange, Verdict
-from automemory.errors import ConfigError
+from automemory.errors import ConfigError, Unwritable
 from automemory.memory import AutoMemory
 from automemory.turn import Message, ToolCall, Turn
 from automemory.vault.reader import Reader
@@ -458,6 +458,24 @@ def test_relative_vault_stays_where_it_was_meant(
     assert len(ids(tmp_path / "own")) == 1 + first
     assert len(ids(tmp_path / "anna" / "own")) == 1
     assert list(there.iterdir()) == []
+
+
+@pytest.mark.parametrize("vault", ["", "a\0b"])
+def test_vault_that_no_folder_can_be_is_refused(vault: str) -> None:
+    """An empty name is that of a setting that is missing: it is not taken for the working folder."""
+    with pytest.raises(ConfigError, match="is no place"):
+        AutoMemory(vault)
+
+
+def test_vault_whose_name_is_too_long_is_told_as_such(
+    open_memory: Open, turn: MakeTurn, tmp_path: Path
+) -> None:
+    """The system refuses to look for it; the turn waits in memory, as where a disk refuses."""
+    memory = AutoMemory(tmp_path / ("x" * 300))
+    result = memory.record(turn(0))
+    assert result.outcome == "deferred" and "too long" in result.error
+    with pytest.raises(Unwritable, match="too long"):
+        memory.close()
 
 
 @pytest.mark.parametrize("vault", ["own", "{user}", "~nobody-of-this-name/own"])

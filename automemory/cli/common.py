@@ -17,7 +17,18 @@ if TYPE_CHECKING:
 UNHEALTHY, USAGE, INPUT, VAULT, MODEL, INTERRUPTED = 1, 2, 3, 4, 5, 130
 _CODES = ((ConfigError, USAGE), (ImportFailed, INPUT), (VaultError, VAULT), (DecisionError, MODEL))
 
-Vault = Annotated[Path | None, typer.Option(help="The vault's folder; else AUTOMEMORY_VAULT.")]
+
+def _folder(given: str) -> Path:
+    """A folder. An empty name, as of a shell's variable that is not set, would mean the working folder."""
+    if not given:
+        raise typer.BadParameter("it is empty: give a folder, or leave the option out")
+    return Path(given)
+
+
+Vault = Annotated[
+    Path | None,
+    typer.Option(parser=_folder, metavar="PATH", help="The vault's folder; else AUTOMEMORY_VAULT."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Model = Annotated[str | None, typer.Option(help="A chat model, such as openai:gpt-5-mini.")]
 Decider = Annotated[str | None, typer.Option(help="auto, local, llm or cascade.")]

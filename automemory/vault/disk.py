@@ -46,9 +46,9 @@ class Disk:
         self.root = root
         self.sync = sync
         self._unsynced: dict[Path, None] = {}
-        if root.exists() and not root.is_dir():
-            raise Unwritable(f"{str(root)!r} is a file: give a folder for the vault")
         with unwritable(str(root)):
+            if root.exists() and not root.is_dir():
+                raise Unwritable(f"{str(root)!r} is a file: give a folder for the vault")
             made = [p for p in (root.absolute(), *root.absolute().parents) if not p.exists()]
             try:
                 root.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -37,15 +37,16 @@ def whole_path(place: str | os.PathLike[str]) -> Path:
     """A place as it is meant now, by a path that means the same wherever the process works later.
 
     Raises:
-        ConfigError: if it begins with a home that is not known, or if the working folder was removed.
+        ConfigError: if no place has that name, if it begins with a home that is not known, or if the working
+            folder was removed.
     """
+    if not (given := os.fspath(place)) or "\0" in given:
+        raise ConfigError(f"{given!r} is no place: give a path")
     try:
         return Path(place).expanduser().absolute()
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ConfigError(
-            f"{os.fspath(place)!r} cannot be followed ({reason}): give its whole path"
-        ) from error
+        raise ConfigError(f"{given!r} cannot be followed ({reason}): give its whole path") from error
 
 
 @lru_cache(maxsize=4096)
