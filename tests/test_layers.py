@@ -58,7 +58,11 @@ def test_vault_and_values_know_no_chat_library(module: str) -> None:
 
 @pytest.mark.parametrize("module", within("vault"))
 def test_vault_knows_nothing_above_it(module: str) -> None:
-    above = set(MODULES) - set(within("vault")) - {"turn", "content", "decision", "errors", "", "_forks", "_version"}
+    above = (
+        set(MODULES)
+        - set(within("vault"))
+        - {"turn", "content", "decision", "errors", "", "_forks", "_version"}
+    )
     assert not imports(module) & above
 
 

@@ -119,10 +119,10 @@ class Editor:
         row = self._store.state.turn(what)
         held = self._holding([what])
         if row is None and not held:
-            return self._forget_event(self._path(what))
+            return self._forget_event(self._noted(self._path(what), broken=True))
         events = [self._noted(path) for path in filter(None, map(self._event_of, held))]
         if len(events) == 1 and {turn.id for turn in events[0].turns} == {what}:
-            return self._forget_event(events[0].head.path)
+            return self._forget_event(events[0])
         return self._forget_turn(what, row, events, held)
 
     def make(self, plan: Callable[[], Correction], agreed: Callable[[Correction], bool]) -> Correction | None:
@@ -187,8 +187,8 @@ class Editor:
         first = events[0] if events else None
         return self._correction(title, first, edits, held, forgotten=tuple(rows), hints=(*hints, _LEFT))
 
-    def _forget_event(self, path: str) -> Correction:
-        event = self._noted(path, broken=True)
+    def _forget_event(self, event: Noted) -> Correction:
+        path = event.head.path
         ids = {block.id for block in note.blocks(event.record)}
         own = (path, event.head.record)
         copies = [copy for copy in self._holding(ids) if copy not in own]

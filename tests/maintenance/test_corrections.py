@@ -610,3 +610,29 @@ def test_events_behind_links_are_left_alone(
     with pytest.raises(VaultError, match="symbolic link"):
         Editor(vault)
     (vault / ".automemory").unlink()
+
+
+@pytest.mark.parametrize("reads", [1, 2])
+def test_turn_recorded_while_another_one_is_being_forgotten_stays(
+    open_memory: Open, turn: MakeTurn, vault: Path, monkeypatch: pytest.MonkeyPatch, reads: int
+) -> None:
+    """The only turn of an event takes the event with it; not so if it is no longer the only one."""
+    memory = open_memory("one", None)
+    [first] = record(memory, turn, 1)
+    with Editor(vault, sync=False) as editor:
+        look = editor._noted
+
+        def look_before_a_turn_comes(path: str, **options: Any) -> Any:
+            seen = look(path, **options)
+            looks.append(path)
+            if len(looks) == reads:
+                record(memory, turn, 2)
+            return seen
+
+        looks: list[str] = []
+
+        monkeypatch.setattr(editor, "_noted", look_before_a_turn_comes)
+        assert editor.make(lambda: editor.forget(first), lambda correction: True)
+    assert questions(vault, "one") == asked(2)
+    assert memory.record(turn(1)).outcome == "excluded"
+    assert memory.record(turn(2)).outcome == "duplicate"
