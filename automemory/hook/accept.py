@@ -210,10 +210,20 @@ def _storing(settings: Mapping[str, str]) -> Storing:
     from automemory.vault.files import whole_path
 
     root, agent = whole_path(settings["vault"]), _agent(settings["agent_id"])
-    options = Options(root, agent, zone_of(settings["timezone"]))
+    names = _placeholders(settings["vault"])
+    options = Options(root, agent, zone_of(settings["timezone"]), placeholders=names)
     redact = make_redactor(None)
     vault = AgentStore(options, lambda: datetime.now().astimezone(), redact)
     return Storing(vault, Intake(redact))
+
+
+def _placeholders(vault: str) -> tuple[str, ...]:
+    """The placeholders in a vault's name: nobody is there to fill them when its turns are filed."""
+    if "{" not in vault:
+        return ()
+    from automemory.vaults import Template
+
+    return Template(vault).names
 
 
 def _agent(name: str) -> str:

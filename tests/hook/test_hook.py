@@ -204,6 +204,16 @@ def test_vault_that_cannot_be_written_is_told(
     assert "give a folder for the vault" in capsys.readouterr().err
 
 
+def test_vault_with_placeholders_is_refused(
+    tmp_path: Path, transcript: Any, capsys: pytest.CaptureFixture[str], behind: Any
+) -> None:
+    """Nobody is there to fill them: what was stored would never be filed."""
+    vault = tmp_path / "{user}"
+    assert call(vault, "Stop", transcript(talk(1))) == 1
+    assert "give values for user" in capsys.readouterr().err
+    assert not vault.exists() and not behind
+
+
 def test_events_of_no_concern_are_passed_over(vault: Path, transcript: Any) -> None:
     assert call(vault, "PreToolUse", transcript(talk(1))) == 0
     assert not vault.exists()
